@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+include_guard()
+
+# fabscope_component(name HEADERS <files> [LINK <targets>])
+#
+# A header-only component: target fabscope::<name> in the build tree and, under the same name, in the
+# installed package, with its own export file so that find_package only asks for what the consumer uses.
+function(fabscope_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK")
+  add_library(fabscope-${name} INTERFACE)
+  add_library(fabscope::${name} ALIAS fabscope-${name})
+  set_target_properties(fabscope-${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(fabscope-${name} INTERFACE cxx_std_20)
+  target_sources(fabscope-${name} INTERFACE FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include"
+                                            FILES ${arg_HEADERS})
+  target_link_libraries(fabscope-${name} INTERFACE ${arg_LINK})
+  set_property(GLOBAL APPEND PROPERTY FABSCOPE_COMPONENTS ${name})
+  if(FABSCOPE_INSTALL)
+    install(
+      TARGETS fabscope-${name}
+      EXPORT fabscope-${name}-targets
+      FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(
+      EXPORT fabscope-${name}-targets
+      NAMESPACE fabscope::
+      DESTINATION "${CMAKE_INSTALL_DATADIR}/cmake/fabscope")
+  endif()
+endfunction()
