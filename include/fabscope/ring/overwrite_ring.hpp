@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flight recorder of a thread: keeps the newest records, never refuses one. Layer: ring.
+//
+// The ring is memory that somebody else owns (a head word and 64-byte slots, for example in a
+// mapped segment); writer and reader are views of it. Record number s lies in slot s & mask.
+//
+// Protocol. The writer stores the words of record s, each with release, and then head = s + 1 with
+// release. A reader copies with acquire loads and looks at head again afterwards. If it saw any
+// word of record s, that load synchronises with the store, before which the writer had set head to
+// s: the second look gives at least s. Record s replaces record s - capacity. So a copied record r
+// is intact if the second look gives head - r < capacity, and of a writer that was stopped at any
+// instruction the records head - capacity + 1 to head - 1 are intact.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <fabscope/core/config.hpp>
+#include <fabscope/core/relaxed.hpp>
+#include <fabscope/ring/concepts.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// One slot. Words beyond the record's size keep what an older record left there.
+struct slot_line {
+  alignas(64) std::uint64_t word[8];
+};
+static_assert(sizeof(slot_line) == 64);
+
+/// Writes a ring.  Threads: one, against any number of readers.  Progress: wait-free.
+class overwrite_writer {
+ public:
+  constexpr overwrite_writer() noexcept = default;
+  /// `slots` points to mask + 1 slots, a power of two and at least 2.
+  overwrite_writer(std::uint64_t* head, void* slots, std::uint64_t mask) noexcept
+      : head_(head), slots_(static_cast<slot_line*>(slots)), mask_(mask) {}
+
+  /// Stores a record over the oldest one.  Cost: one load, one store per word of the record, one
+  /// for the head.
+  template <slot_record Record>
+  FABSCOPE_ALWAYS_INLINE void push(const Record& record) noexcept {
+    const std::uint64_t number = relaxed_load(*head_);
+    store(slots_[number & mask_], record, std::make_index_sequence<sizeof(Record) / 8>());
+    release_store(*head_, number + 1);  // pairs with the acquire in overwrite_reader::head
+  }
+
+  /// The same from words in registers: a record with members smaller than a word, put together with
+  /// shifts, avoids narrow stores that a wider load would have to wait for.
+  template <std::unsigned_integral... Words>
+    requires(sizeof...(Words) >= 1 && sizeof...(Words) <= 8 && ((sizeof(Words) == 8) && ...))
+  FABSCOPE_ALWAYS_INLINE void push_words(Words... words) noexcept {
+    const std::uint64_t number = relaxed_load(*head_);
+    std::uint64_t* to = slots_[number & mask_].word;
+    (release_store(*to++, words), ...);  // pairs with the acquire in overwrite_reader::copy
+    release_store(*head_, number + 1);
+  }
+
+  /// Records written so far, which is the number of the next one.  Threads: any.
+  [[nodiscard]] std::uint64_t written_total() const noexcept { return relaxed_load(*head_); }
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return mask_ + 1; }
+
+ private:
+  template <class Record, std::size_t... I>
+  FABSCOPE_ALWAYS_INLINE static void store(slot_line& slot, const Record& record,
+                                           std::index_sequence<I...>) noexcept {
+    (release_store(slot.word[I], word_of<I>(record)), ...);  // pairs with overwrite_reader::copy
+  }
+  template <std::size_t I, class Record>
+  FABSCOPE_ALWAYS_INLINE static std::uint64_t word_of(const Record& record) noexcept {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&record) + I * 8, 8);
+    return word;
+  }
+
+  std::uint64_t* head_ = nullptr;
+  slot_line* slots_ = nullptr;
+  std::uint64_t mask_ = 0;
+};
+
+/// How far a reader is. read + overwritten always equals the distance that `next` has moved.
+struct ring_cursor {
+  std::uint64_t next = 0;         ///< number of the next record to read
+  std::uint64_t read = 0;         ///< records handed out
+  std::uint64_t overwritten = 0;  ///< records that were gone before they could be copied
+};
+
+/// Reads a ring while its thread writes, or after that thread's process died.
+/// Threads: any number of readers, each with its own cursor.  Progress: lock-free; the writer never
+/// notices.
+class overwrite_reader {
+ public:
+  constexpr overwrite_reader() noexcept = default;
+  overwrite_reader(const std::uint64_t* head, const void* slots, std::uint64_t mask) noexcept
+      : head_(head), slots_(static_cast<const slot_line*>(slots)), mask_(mask) {}
+
+  [[nodiscard]] std::uint64_t head() const noexcept {
+    return acquire_load(*head_);  // pairs with the release in overwrite_writer::push
+  }
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Copies the next records, oldest first, into `out` and returns those that are intact (a part of
+  /// `out`); words beyond a record's size are left overs. Empty when the cursor has reached the
+  /// head, or when the writer overtook every one of a few attempts; `cursor.next == head()` tells
+  /// which.
+  std::span<slot_line> poll(ring_cursor& cursor, std::span<slot_line> out) const noexcept {
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const std::uint64_t seen = head();
+      if (seen <= cursor.next || out.empty()) return {};
+      skip_to(cursor, oldest(seen));
+      std::uint64_t count = seen - cursor.next;
+      if (count > out.size()) count = out.size();
+      for (std::uint64_t i = 0; i < count; ++i) {
+        copy(slots_[(cursor.next + i) & mask_], out[static_cast<std::size_t>(i)]);
+      }
+      const std::uint64_t first_intact = oldest(head());  // after the copies: see the protocol
+      const std::uint64_t begin = cursor.next;
+      const std::uint64_t end = begin + count;
+      skip_to(cursor, first_intact < end ? first_intact : end);
+      const std::uint64_t bad = cursor.next - begin;
+      cursor.next = end;
+      cursor.read += count - bad;
+      if (bad < count) {
+        return out.subspan(static_cast<std::size_t>(bad), static_cast<std::size_t>(count - bad));
+      }
+    }
+    return {};
+  }
+
+  /// The newest records, at most capacity - 1 and at most out.size(), oldest first. `first`, if
+  /// given, receives the number of the first one.
+  std::span<slot_line> snapshot(std::span<slot_line> out,
+                                std::uint64_t* first = nullptr) const noexcept {
+    ring_cursor cursor;
+    const std::uint64_t seen = head();
+    cursor.next = oldest(seen);
+    if (seen - cursor.next > out.size()) cursor.next = seen - out.size();
+    const std::span<slot_line> records = poll(cursor, out);
+    if (first != nullptr) *first = cursor.next - records.size();
+    return records;
+  }
+
+ private:
+  // Number of the oldest record that is intact under a head.
+  [[nodiscard]] std::uint64_t oldest(std::uint64_t head) const noexcept {
+    return head > mask_ ? head - mask_ : 0;
+  }
+  static void skip_to(ring_cursor& cursor, std::uint64_t number) noexcept {
+    if (number <= cursor.next) return;
+    cursor.overwritten += number - cursor.next;
+    cursor.next = number;
+  }
+  static void copy(const slot_line& from, slot_line& to) noexcept {
+    for (int i = 0; i < 8; ++i) to.word[i] = acquire_load(from.word[i]);  // pairs with store
+  }
+
+  const std::uint64_t* head_ = nullptr;
+  const slot_line* slots_ = nullptr;
+  std::uint64_t mask_ = 0;
+};
+
+FABSCOPE_NAMESPACE_END
