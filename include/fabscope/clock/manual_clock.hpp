@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A clock that a test sets by hand. Layer: clock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <fabscope/core/version.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// A settable clock. Each Tag is a clock of its own, so that tests do not share one.
+/// Threads: any; a value set is seen by whoever is synchronised with the setter.
+template <class Tag = void>
+struct manual_clock {
+  static std::uint64_t now() noexcept { return ticks_.load(std::memory_order_relaxed); }
+  static void set(std::uint64_t ticks) noexcept { ticks_.store(ticks, std::memory_order_relaxed); }
+  static void advance(std::uint64_t ticks) noexcept {
+    ticks_.fetch_add(ticks, std::memory_order_relaxed);
+  }
+
+ private:
+  static inline constinit std::atomic<std::uint64_t> ticks_{0};
+};
+
+FABSCOPE_NAMESPACE_END
