@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder of a scope that compiles to nothing. Layer: scope.
+#pragma once
+
+#include <fabscope/scope/concepts.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// `fabscope::basic_scope<fabscope::null_recorder>` emits no instruction.
+struct null_recorder {
+  struct token {};
+  static constexpr token begin(site&) noexcept { return {}; }
+  static constexpr void end(const token&, std::uint64_t, std::int64_t) noexcept {}
+};
+static_assert(scope_recorder<null_recorder>);
+
+FABSCOPE_NAMESPACE_END
