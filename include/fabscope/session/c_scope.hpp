@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scopes and steps through the C table, for languages without destructors. Layer: session.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <fabscope/scope/port.hpp>
+#include <fabscope/scope/recorder.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+namespace detail {
+
+/// Scopes that one thread has pushed and not yet popped, and its current step.
+struct pushed_scopes {
+  static constexpr std::uint32_t capacity = 64;
+  std::uint32_t depth;  ///< may exceed capacity: those are not recorded
+  std::uint32_t in_step;
+  std::uint64_t step_begin;
+  std::int64_t step_number;
+  session_recorder<true>::token open[capacity];
+};
+
+inline constexpr char pushed_scopes_key = 0;
+
+inline pushed_scopes* pushed(thread_port& port) noexcept {
+  if (port.pushed == nullptr) {
+    port.pushed = port.table->memory(port.thread, &pushed_scopes_key, 0, sizeof(pushed_scopes));
+  }
+  return static_cast<pushed_scopes*>(port.pushed);
+}
+
+inline thread_port* scope_port() noexcept {
+  const std::uint32_t mask = current_mask();
+  return (mask & recording_scopes) == 0 ? nullptr : port_for(mask);
+}
+
+inline void c_push(const char* name) noexcept {
+  thread_port* port = scope_port();
+  if (port == nullptr || name == nullptr) return;
+  pushed_scopes* stack = pushed(*port);
+  if (stack == nullptr) return;
+  const std::uint32_t at = stack->depth++;
+  if (at >= pushed_scopes::capacity) return;
+  const std::uint64_t label = port->table->label(name, std::strlen(name));
+  const std::uint64_t domain =
+      port->table->label(default_domain::name, std::strlen(default_domain::name));
+  stack->open[at] = session_recorder<true>::begin_labelled(*port, domain << 24 | label);
+}
+
+inline void c_pop(std::uint64_t bytes, std::int64_t value) noexcept {
+  thread_port* port = scope_port();
+  if (port == nullptr) return;
+  pushed_scopes* stack = pushed(*port);
+  if (stack == nullptr || stack->depth == 0) return;
+  const std::uint32_t at = --stack->depth;
+  if (at < pushed_scopes::capacity) session_recorder<true>::end(stack->open[at], bytes, value);
+}
+
+/// Ends the thread's current step and begins the next one.
+inline void c_step(std::int64_t number) noexcept {
+  thread_port* port = scope_port();
+  if (port == nullptr) return;
+  pushed_scopes* stack = pushed(*port);
+  if (stack == nullptr) return;
+  const std::uint64_t now = now_ticks(port->clock);
+  if (stack->in_step != 0) {
+    step_record record;
+    record.header.type = port->step_type;
+    record.header.ticks = stack->step_begin;
+    record.end = now;
+    record.number = stack->step_number;
+    port->push(record);
+  }
+  stack->in_step = 1;
+  stack->step_begin = now;
+  stack->step_number = number;
+}
+
+}  // namespace detail
+
+FABSCOPE_NAMESPACE_END

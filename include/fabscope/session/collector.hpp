@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the rings of all threads and hands the records to the sinks. Layer: session.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <fabscope/clock/clock_map.hpp>
+#include <fabscope/event/record.hpp>
+#include <fabscope/ring/overwrite_ring.hpp>
+#include <fabscope/session/segment.hpp>
+#include <fabscope/session/sink_binding.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// Where the records went. produced == written + dropped + overwritten + filtered + unread.
+struct record_totals {
+  std::uint64_t produced = 0;     ///< by all threads
+  std::uint64_t written = 0;      ///< taken by at least one sink
+  std::uint64_t dropped = 0;      ///< taken by a sink that then could not write them
+  std::uint64_t overwritten = 0;  ///< gone before they were read
+  std::uint64_t filtered =
+      0;                     ///< read, but no sink takes their type; or kept as flight record only
+  std::uint64_t unread = 0;  ///< still in the rings
+};
+
+namespace detail {
+
+/// Pulls records out of rings. Threads: one at a time.
+class collector {
+ public:
+  void start(segment& memory, const sink_context& about) noexcept {
+    segment_ = &memory;
+    about_ = &about;
+  }
+
+  void attach(std::unique_ptr<bound_sink> sink) { sinks_.push_back(std::move(sink)); }
+  [[nodiscard]] const std::vector<std::unique_ptr<bound_sink>>& sinks() const noexcept {
+    return sinks_;
+  }
+
+  /// Reads everything that is there now. Returns the fullest ring's fill as a fraction of 256.
+  std::uint32_t drain() noexcept {
+    segment_format::base& base = segment_->base();
+    std::uint32_t fullest = 0;
+    const std::uint32_t threads = acquire_load(base.head.threads.count);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      const std::uint32_t fill = drain(base.threads[i]);
+      if (fill > fullest) fullest = fill;
+    }
+    return fullest;
+  }
+
+  void flush() noexcept {
+    for (const auto& sink : sinks_) sink->flush(*about_);
+  }
+  void finish() noexcept {
+    for (const auto& sink : sinks_) sink->finish(*about_);
+  }
+
+  /// Exact when nobody records.
+  [[nodiscard]] record_totals totals(bool flight_only) const noexcept {
+    record_totals out;
+    const segment_format::base& base = const_cast<segment*>(segment_)->base();
+    for (std::uint32_t i = 0; i < acquire_load(base.head.threads.count); ++i) {
+      const segment_format::thread_entry& thread = base.threads[i];
+      const std::uint64_t head = acquire_load(thread.head);
+      out.produced += head;
+      out.overwritten += relaxed_load(thread.overwritten);
+      (flight_only ? out.filtered : out.unread) += head - relaxed_load(thread.next);
+    }
+    for (const auto& sink : sinks_) out.dropped += sink->lost_total();
+    out.filtered += filtered_;
+    out.written = taken_ > out.dropped ? taken_ - out.dropped : 0;
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t batch = 1024;
+
+  std::uint32_t drain(segment_format::thread_entry& thread) noexcept {
+    const overwrite_reader ring(&thread.head, thread.live.slots, thread.ring_mask);
+    ring_cursor cursor{thread.next, thread.read, thread.overwritten};
+    // What comes while we read waits for the next round, so that a fast thread cannot keep us here.
+    const std::uint64_t until = ring.head();
+    const std::uint64_t fill = (until - cursor.next) * 256 / ring.capacity();
+    while (cursor.next < until) {
+      const auto records = ring.poll(cursor, std::span<slot_line>(lines_, batch));
+      relaxed_store(thread.next, cursor.next);
+      relaxed_store(thread.read, cursor.read);
+      relaxed_store(thread.overwritten, cursor.overwritten);
+      if (records.empty()) break;
+      dispatch(records);
+    }
+    return fill > 256 ? 256 : static_cast<std::uint32_t>(fill);
+  }
+
+  void dispatch(std::span<const slot_line> records) noexcept {
+    const std::uint32_t known = acquire_load(segment_->base().head.types.count);
+    std::uint64_t seen = 0;  // types in this batch, by bit
+    static_assert(segment_format::max_types <= 64);
+    for (const slot_line& line : records) seen |= std::uint64_t{1} << ((type_of(line) - 1) & 63U);
+    for (; seen != 0; seen &= seen - 1) {
+      const auto number = static_cast<std::uint32_t>(__builtin_ctzll(seen)) + 1;
+      std::size_t count = 0;
+      const std::uint32_t bytes = number <= known ? segment_->base().types[number - 1].bytes : 0;
+      for (const slot_line& line : records) {
+        if (((type_of(line) - 1) & 63U) + 1 != number) continue;
+        if (bytes != 0) std::memcpy(packed_ + count * bytes, line.word, bytes);
+        ++count;
+      }
+      deliver(number, bytes, count);
+    }
+  }
+
+  void deliver(std::uint32_t number, std::uint32_t bytes, std::size_t count) noexcept {
+    bool taken = false;
+    for (const auto& sink : sinks_) {
+      record_route* route =
+          bytes == 0 ? nullptr : sink->route(number, segment_->base().types[number - 1]);
+      if (route == nullptr) {
+        sink->skipped += count;
+        continue;
+      }
+      sink->offered += count;
+      route->deliver(packed_, count, *about_);
+      taken = true;
+    }
+    (taken ? taken_ : filtered_) += count;
+  }
+
+  static std::uint32_t type_of(const slot_line& line) noexcept {
+    return static_cast<std::uint32_t>(line.word[0] & 0xffff);
+  }
+
+  segment* segment_ = nullptr;
+  const sink_context* about_ = nullptr;
+  std::vector<std::unique_ptr<bound_sink>> sinks_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t filtered_ = 0;
+  slot_line lines_[batch];
+  alignas(64) unsigned char packed_[batch * slot_bytes];
+};
+
+}  // namespace detail
+
+FABSCOPE_NAMESPACE_END

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a segment: of this process, or what a killed one left behind. Layer: session.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fabscope/core/relaxed.hpp>
+#include <fabscope/core/result.hpp>
+#include <fabscope/event/adapt.hpp>
+#include <fabscope/ring/overwrite_ring.hpp>
+#include <fabscope/session/segment_format.hpp>
+#include <fabscope/session/sink_binding.hpp>
+#include <fabscope/sink/context.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// A read-only mapping of a whole segment. Every offset and count is checked against the file, so
+/// that damaged bytes give missing entries and never a fault. Threads: one; the segment may be
+/// written to meanwhile.
+class segment_view {
+ public:
+  segment_view() noexcept = default;
+  segment_view(segment_view&& other) noexcept { *this = std::move(other); }
+  segment_view& operator=(segment_view&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  segment_view(const segment_view&) = delete;
+  segment_view& operator=(const segment_view&) = delete;
+  ~segment_view() {
+    if (bytes_ != nullptr) ::munmap(const_cast<unsigned char*>(bytes_), size_);
+  }
+
+  /// Maps an open segment. Errors: corrupt if it is none of this format's version.
+  static result<segment_view> map(int fd) noexcept {
+    struct stat about {};
+    if (::fstat(fd, &about) != 0) return errc::io;
+    segment_view view;
+    view.size_ = static_cast<std::size_t>(about.st_size);
+    if (view.size_ < sizeof(segment_format::base)) return errc::corrupt;
+    void* at = ::mmap(nullptr, view.size_, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return errc::io;
+    view.bytes_ = static_cast<const unsigned char*>(at);
+    const segment_format::header& head = view.head();
+    if (head.magic != segment_format::magic || head.version != segment_format::version ||
+        head.header_bytes != sizeof(segment_format::header)) {
+      return errc::corrupt;
+    }
+    return view;
+  }
+
+  static result<segment_view> open(const char* path) noexcept {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno == EACCES ? errc::no_permission : errc::unavailable;
+    auto view = map(fd);
+    ::close(fd);
+    return view;
+  }
+
+  [[nodiscard]] const segment_format::header& head() const noexcept { return base().head; }
+  [[nodiscard]] std::uint64_t ns(std::uint64_t ticks) const noexcept {
+    return ticks_to_ns(head().clock_map, ticks);
+  }
+  /// A difference of two stamps, by the rate over the session's time so far.
+  [[nodiscard]] double span_ns(double ticks) const noexcept {
+    const auto begin = head().begin;
+    const auto latest = head().latest;
+    const auto between = static_cast<double>(latest.ticks - begin.ticks);
+    if (latest.ticks <= begin.ticks) return ticks;
+    return ticks * (static_cast<double>(latest.monotonic_ns - begin.monotonic_ns) / between);
+  }
+
+  [[nodiscard]] std::string_view label(std::uint32_t number) const noexcept {
+    const segment_format::label_area& area = base().labels;
+    if (number == 0 || number > count_of(head().labels, segment_format::max_labels - 1)) return {};
+    const std::uint32_t begin = area.ends[number - 1];
+    const std::uint32_t end = area.ends[number];
+    if (begin > end || end > segment_format::label_bytes) return {};
+    return {area.text + begin, end - begin};
+  }
+
+  [[nodiscard]] std::span<const segment_format::type_entry> types() const noexcept {
+    return {base().types, count_of(head().types, segment_format::max_types)};
+  }
+  [[nodiscard]] std::span<const segment_format::thread_entry> threads() const noexcept {
+    return {base().threads, count_of(head().threads, segment_format::max_threads)};
+  }
+
+  /// Calls `each(const Row&, thread)` for every row in use of the type of that name, in any layout.
+  template <summary_row Row, class Each>
+  void rows(Each&& each) const {
+    const std::uint32_t blocks = count_of(head().blocks, segment_format::max_blocks);
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+      const segment_format::block_entry& block = base().blocks[i];
+      if (block.type == 0 || block.type > types().size()) continue;
+      const segment_format::type_entry& type = types()[block.type - 1];
+      if (std::string_view(type.name) != Row::type_name || type.bytes != block.row_bytes) continue;
+      if (!inside(block.offset, std::uint64_t{block.rows} * block.row_bytes)) continue;
+      const layout_adapter<Row> adapter(type.bytes, detail::field_finder<Row>(type));
+      std::vector<unsigned char> copy(block.row_bytes);
+      for (std::uint32_t r = 0; r < block.rows; ++r) {
+        load(bytes_ + block.offset + std::uint64_t{r} * block.row_bytes, copy);
+        const Row row = adapter.convert(copy.data());
+        if (row.used != 0) each(row, block.thread);
+      }
+    }
+  }
+
+  /// The newest records of a thread's ring, oldest first; `first` receives the number of the first.
+  [[nodiscard]] std::vector<slot_line> records(const segment_format::thread_entry& thread,
+                                               std::uint64_t* first = nullptr) const {
+    const std::uint64_t slots = thread.ring_mask + 1;
+    if (first != nullptr) *first = 0;
+    if (slots == 0 || (slots & thread.ring_mask) != 0 || slots > (std::uint64_t{1} << 24) ||
+        !inside(thread.ring_offset, slots * sizeof(slot_line))) {
+      return {};
+    }
+    std::vector<slot_line> out(static_cast<std::size_t>(slots));
+    const overwrite_reader ring(&thread.head, bytes_ + thread.ring_offset, thread.ring_mask);
+    const auto intact = ring.snapshot(out, first);
+    return {intact.begin(), intact.end()};
+  }
+
+  /// Answers for sinks that write this segment's records.
+  [[nodiscard]] sink_context context() noexcept {
+    return sink_context({this,
+                         [](void* self, std::uint64_t ticks) {
+                           return static_cast<segment_view*>(self)->ns(ticks);
+                         },
+                         [](void* self, std::uint32_t number) {
+                           return static_cast<segment_view*>(self)->label(number);
+                         },
+                         [](void* self, std::uint32_t thread) {
+                           const auto all = static_cast<segment_view*>(self)->threads();
+                           return thread < all.size() ? all[thread].tid : 0U;
+                         },
+                         head().begin.monotonic_ns, head().begin.realtime_ns});
+  }
+
+ private:
+  [[nodiscard]] const segment_format::base& base() const noexcept {
+    return *reinterpret_cast<const segment_format::base*>(bytes_);
+  }
+  [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return offset % 8 == 0 && offset <= size_ && bytes <= size_ - offset;
+  }
+  static std::uint32_t count_of(const segment_format::table& table, std::uint32_t most) noexcept {
+    const std::uint32_t count = acquire_load(table.count);
+    return count < most ? count : most;
+  }
+  // Word by word: the row's thread may be adding to it.
+  static void load(const unsigned char* from, std::vector<unsigned char>& to) noexcept {
+    for (std::size_t at = 0; at + 8 <= to.size(); at += 8) {
+      const std::uint64_t word = acquire_load(*reinterpret_cast<const std::uint64_t*>(from + at));
+      std::memcpy(to.data() + at, &word, 8);
+    }
+  }
+
+  const unsigned char* bytes_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+FABSCOPE_NAMESPACE_END

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process's session. Layer: session.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fabscope/session/owner.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// The default options with FABSCOPE_ variables over them. Bad values give one line each on stderr.
+inline options options_from_environment(options defaults = {}) {
+  apply_environment(defaults, environment::of_process(), diagnostics::on_stderr());
+  return defaults;
+}
+
+/// Records what this process's scopes, steps and adapters see, from construction to finish().
+///
+/// A process has one session. Where one runs already (another copy of the library started it, in a
+/// preloaded library for example), this object joins it: recording works, and files are written
+/// when that one ends. Every copy of the library, in any version, records into the same session.
+/// Threads: one constructs and destroys; the others record.
+/// Errors: never throws and never ends the program; what is wrong is said once on stderr, and
+/// status() is not ok.  Cost: one thread that wakes up every `period_ms`, and a segment of
+/// node-local memory.
+class FABSCOPE_VISIBLE session {
+ public:
+  /// Options from the environment.
+  session() : session(options_from_environment()) {}
+
+  /// Exactly these options.
+  FABSCOPE_HIDDEN explicit session(const options& chosen) {
+    if (chosen.run_level == level::off) return;
+    const fabscope_table* running = detail::find_session();
+    if (running == nullptr && detail::first_owner() != &detail::anchor) {
+      running = detail::ensure_session(static_cast<std::uint32_t>(chosen.run_level), "session");
+    }
+    if (running == nullptr) {
+      const detail::lock_guard starting(detail::owner_lock);
+      status_ = start(chosen);
+      return;
+    }
+    joined_ = running != &detail::owner_table;
+    if (!joined_) engine_ = detail::current_engine();
+  }
+
+  FABSCOPE_HIDDEN ~session() { finish(); }
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  /// ok while this session, or the one it joined, can record.
+  [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept { return status_; }
+  /// True if another copy of the library runs the process's session.
+  [[nodiscard]] FABSCOPE_HIDDEN bool joined() const noexcept { return joined_; }
+
+  /// Gives records to a sink of the user's until the session ends; the sink must live until then.
+  /// It gets the library's records, and those of the types in `Records`, as far as it consumes
+  /// them. Errors: unavailable if there is no session here: off, failed, or run by another copy.
+  template <event_record... Records, event_sink Sink>
+  FABSCOPE_HIDDEN errc add_sink(Sink& sink) {
+    static_assert(
+        consumes_any<Sink, record_types<Records..., scope_record, step_record, operation_record>>,
+        "this sink consumes none of the record types: give it a member "
+        "consume(std::span<const R>, const fabscope::sink_context&) noexcept for one of them, or "
+        "name your own types in add_sink<my_record>(sink)");
+    if (engine_ == nullptr) return errc::unavailable;
+    engine_->attach(std::make_unique<detail::typed_sink<Sink, Records..., scope_record, step_record,
+                                                        operation_record>>(sink));
+    return errc::ok;
+  }
+
+  /// Switches recording off and on again.  Threads: any.  Cost of what is off: docs/overhead.md.
+  FABSCOPE_HIDDEN void enable(bool on) noexcept {
+    if (engine_ == nullptr || detail::current_engine() != engine_) return;
+    __atomic_store_n(&detail::owner_mask,
+                     on ? full_mask(engine_->number()) : engine_->number() << 16, __ATOMIC_RELEASE);
+  }
+
+  /// Everything recorded before the call is with the sinks after it.  Threads: any.
+  FABSCOPE_HIDDEN void flush() noexcept {
+    if (engine_ != nullptr && detail::current_engine() == engine_) engine_->flush();
+  }
+
+  /// Numbers of records so far; exact when nobody records.
+  [[nodiscard]] FABSCOPE_HIDDEN record_totals totals() const noexcept {
+    return engine_ == nullptr ? record_totals{} : engine_->totals();
+  }
+
+  /// Path of the text report, once written; empty if there is none.
+  [[nodiscard]] FABSCOPE_HIDDEN std::string report_path() const {
+    return engine_ == nullptr ? std::string() : engine_->directory().path_of("report.txt");
+  }
+  /// Directory of this process's files.
+  [[nodiscard]] FABSCOPE_HIDDEN std::string directory() const {
+    return engine_ == nullptr ? std::string() : engine_->directory().directory();
+  }
+
+  /// Ends the session and writes its files. Later calls do nothing. In the child of a fork it does
+  /// nothing.
+  FABSCOPE_HIDDEN void finish() noexcept {
+    if (engine_ != nullptr) finish(engine_);
+  }
+
+  /// For the C table: starts the session that stays until the process ends.
+  FABSCOPE_HIDDEN static const fabscope_table* start_for_process(const fabscope_start& how) {
+    const detail::lock_guard starting(detail::owner_lock);
+    if (detail::current_engine() != nullptr) return &detail::owner_table;
+    options chosen;
+    chosen.run_level = static_cast<level>(how.level);
+    chosen = options_from_environment(chosen);
+    if (chosen.run_level == level::off) return nullptr;
+    // Nobody holds this object: the exit handler finishes the session.
+    auto* unowned = new session(chosen, already_locked{});
+    return unowned->status_ == errc::ok ? &detail::owner_table : nullptr;
+  }
+
+ private:
+  struct already_locked {};
+  FABSCOPE_HIDDEN session(const options& chosen, already_locked) { status_ = start(chosen); }
+
+  static constexpr std::uint32_t full_mask(std::uint32_t number) noexcept {
+    return number << 16 | recording_scopes | recording_fabric;
+  }
+
+  FABSCOPE_HIDDEN errc start(const options& chosen) {
+    std::string warning;
+    const identity who = read_identity(environment::of_process(), &warning);
+    if (!warning.empty()) diagnostics::on_stderr().say(warning);
+    once_per_process();
+    auto* made = new detail::engine(chosen, who, detail::all_engines);
+    detail::all_engines = made;
+    const std::uint32_t number = detail::next_session_number();
+    if (const errc failed = made->start(number, &detail::owner_mask); failed != errc::ok) {
+      diagnostics::on_stderr().say(std::string("fabscope: no session: ") + to_string(failed));
+      return failed;
+    }
+    engine_ = made;
+    detail::owner_table.clock = made->memory_file().base().head.clock;
+    detail::owner_table.level = static_cast<std::uint32_t>(chosen.run_level);
+    __atomic_store_n(&detail::running_engine, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&detail::owner_mask, full_mask(number), __ATOMIC_RELEASE);
+    detail::announce(&detail::owner_table, &detail::owner_mask, number);
+    return errc::ok;
+  }
+
+  FABSCOPE_HIDDEN static void once_per_process() {
+    if (detail::once_per_process_done) return;
+    detail::once_per_process_done = true;
+    detail::pin_module();
+    ::pthread_key_create(&detail::thread_end_key, &detail::on_thread_end);
+    ::pthread_atfork(nullptr, nullptr, &detail::after_fork_in_child);
+    std::atexit([] {
+      if (detail::engine* left = detail::current_engine()) finish(left);
+    });
+  }
+
+  FABSCOPE_HIDDEN static void finish(detail::engine* which) noexcept {
+    if (detail::current_engine() != which)
+      return;  // before the lock: a forked child may not take it
+    const detail::lock_guard ending(detail::owner_lock);
+    if (detail::current_engine() != which) return;
+    which->stop();
+    __atomic_store_n(&detail::running_engine, static_cast<detail::engine*>(nullptr),
+                     __ATOMIC_RELEASE);
+    detail::announce(nullptr, &detail::mask_off, which->number());
+    which->write_last();
+  }
+
+  detail::engine* engine_ = nullptr;
+  errc status_ = errc::ok;
+  bool joined_ = false;
+};
+
+namespace detail {
+/// What the anchor of this module leads to.
+[[gnu::used]] inline const fabscope_table* start_here(const fabscope_start* how) {
+  return session::start_for_process(*how);
+}
+}  // namespace detail
+
+FABSCOPE_NAMESPACE_END
