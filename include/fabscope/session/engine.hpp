@@ -20,6 +20,7 @@
 #include <fabscope/session/collector.hpp>
 #include <fabscope/session/identity.hpp>
 #include <fabscope/session/options.hpp>
+#include <fabscope/session/outputs.hpp>
 #include <fabscope/session/run_directory.hpp>
 #include <fabscope/session/segment.hpp>
 #include <fabscope/session/thread_registry.hpp>
@@ -64,7 +65,7 @@ class engine {
     head.level = static_cast<std::uint32_t>(options_.run_level);
     describe_process(head);
     head.begin = head.latest = take_snapshot(kind);
-    threads_.start(segment_, options_.ring_slots);
+    threads_.start(segment_, options_.wanted_ring_slots());
     directory_.start(run_directory_name(), identity_.host, identity_.rank, identity_.pid,
                      static_cast<mode_t>(options_.file_mode));
     about_ = std::make_unique<sink_context>(sink_context::source{
@@ -80,6 +81,8 @@ class engine {
         },
         head.begin.monotonic_ns, head.begin.realtime_ns});
     collector_.start(segment_, *about_);
+    outputs_ = std::make_unique<outputs>(options_, identity_, directory_);
+    outputs_->attach_to(collector_);
     release_store(head.state, static_cast<std::uint32_t>(segment_format::state::live));
     return start_thread() ? errc::ok : errc::no_space;
   }
@@ -108,7 +111,8 @@ class engine {
 
   /// After stop() and after every copy was told: writes the report and gives the segment's memory
   /// back. Whoever still writes does so in private memory.
-  void write_last() noexcept {
+  void write_last() {
+    outputs_->write_report(segment_.descriptor(), final_totals_, segment_.why_volatile());
     segment_.remove();
     segment_.detach();
   }
@@ -335,6 +339,7 @@ class engine {
   thread_registry threads_;
   collector collector_;
   run_directory directory_;
+  std::unique_ptr<outputs> outputs_;
   std::vector<fabscope_client> clients_;
   record_totals final_totals_;
   std::uint32_t* mask_ = nullptr;

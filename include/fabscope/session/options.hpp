@@ -51,10 +51,17 @@ struct options {
   std::uint64_t max_mb = 64;  ///< files of this process, in 10^6 bytes; then stop and count
   std::string node_dir;       ///< where segments lie; empty: /dev/shm
   std::uint32_t file_mode = 0644;
-  std::uint32_t ring_slots = 4096;  ///< of 64 bytes, per recording thread
+  std::uint32_t ring_slots = 0;  ///< of 64 bytes, per thread; 0: 4096 to count, 16384 to record
   clock_choice clock = clock_choice::automatic;
   std::uint64_t ops_min_bytes = 0;  ///< smaller operations are counted but not logged
   std::string sys_root = "/sys";
+
+  [[nodiscard]] constexpr std::uint32_t wanted_ring_slots() const noexcept {
+    if (ring_slots != 0) {
+      return ring_slots;
+    }
+    return run_level == level::record ? 16384 : 4096;
+  }
 
   /// `outputs` with output_by_level resolved.
   [[nodiscard]] constexpr std::uint32_t wanted_outputs() const noexcept {
