@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabscope-exchange: endpoints exchange checked messages over libfabric, recorded by fabscope.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -116,13 +118,23 @@ int run_processes(const options& o, board& shared) {
     children.push_back(child);
   }
   int worst = children.size() == o.endpoints ? 0 : 1;
-  for (std::size_t left = children.size(); left > 0; --left) {
+  for (int patience = 100; !children.empty();) {
     int status = 0;
-    const pid_t child = ::wait(&status);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    const pid_t child = ::waitpid(-1, &status, shared.failed ? WNOHANG : 0);
+    if (child == 0) {
+      // The others have had 10 s to notice that somebody gave up: what is left cannot.
+      if (--patience == 0) {
+        for (const pid_t stuck : children) ::kill(stuck, SIGKILL);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      continue;
+    }
+    std::erase(children, child);
+    int code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) {
       std::fprintf(stderr, "fabscope-exchange: process %d ended by signal %d\n", child,
                    WTERMSIG(status));
+      code = 1;
     }
     if (code != 0) shared.failed = true;
     worst = std::max(worst, code);

@@ -61,8 +61,7 @@ class participant {
   }
 
  private:
-  /// Memory: for each peer a slot that goes out to it, then for each peer one that comes in from
-  /// it.
+  /// Memory: for each peer a slot that goes out to it, then for each one that comes in from it.
   static std::size_t slot_bytes(const options& o) {
     std::size_t most = 0;
     for (const std::size_t bytes : o.sizes) most = std::max(most, bytes * o.in_flight(bytes));
@@ -85,9 +84,8 @@ class participant {
     return round < shared_.rounds;
   }
 
-  /// Moves every message of one kind and size: to the right neighbour (a ring) where nothing but
-  /// the sender tells messages apart, else to all others, at distance 1, 2, ... (a shifted
-  /// all-to-all).
+  /// Moves every message of one kind and size. Tagged messages and writes go to all others, at
+  /// distance 1, 2, ... (a shifted all-to-all), the rest to the right neighbour (a ring).
   void move(kind how, std::size_t bytes, unsigned round, std::uint64_t left_open) {
     const unsigned n = options_.endpoints;
     const unsigned farthest = how == kind::send || how == kind::read ? 1 : n - 1;
@@ -141,8 +139,7 @@ class participant {
       [[maybe_unused]] auto seen = observer_.progress();
       endpoint_->finish(left_open);
     }
-    // All have written, and all have read: what came in may be looked at, what went out be
-    // overwritten.
+    // All have written and all have read: look at what came in, overwrite what went out.
     if (remote) meet();
     if (options_.check) {
       [[maybe_unused]] auto seen = observer_.check(total);
@@ -169,12 +166,11 @@ class participant {
     if (at == l.bytes) return;
     own.wrong_messages.add();
     if (own.wrong_messages.get() > 3) return;
-    std::fprintf(stderr,
-                 "fabscope-exchange: endpoint %u: payload wrong: %s of %zu bytes, number %u of "
-                 "round %u from "
-                 "endpoint %u differs at byte %zu\n",
-                 l.to, kind_names[static_cast<unsigned>(l.how)], l.bytes, l.number, l.round, l.from,
-                 at);
+    std::fprintf(
+        stderr,
+        "fabscope-exchange: endpoint %u: payload wrong: %s of %zu bytes, number %u of round "
+        "%u from endpoint %u, differs at byte %zu\n",
+        l.to, kind_names[static_cast<unsigned>(l.how)], l.bytes, l.number, l.round, l.from, at);
   }
 
   /// Unique among the tagged messages that can be under way together.

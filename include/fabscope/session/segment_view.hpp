@@ -83,7 +83,7 @@ class segment_view {
 
   [[nodiscard]] std::string_view label(std::uint32_t number) const noexcept {
     const segment_format::label_area& area = base().labels;
-    if (number == 0 || number > count_of(head().labels, segment_format::max_labels - 1)) return {};
+    if (number == 0 || number > entries_in(head().labels, segment_format::max_labels - 1)) return {};
     const std::uint32_t begin = area.ends[number - 1];
     const std::uint32_t end = area.ends[number];
     if (begin > end || end > segment_format::label_bytes) return {};
@@ -91,16 +91,16 @@ class segment_view {
   }
 
   [[nodiscard]] std::span<const segment_format::type_entry> types() const noexcept {
-    return {base().types, count_of(head().types, segment_format::max_types)};
+    return {base().types, entries_in(head().types, segment_format::max_types)};
   }
   [[nodiscard]] std::span<const segment_format::thread_entry> threads() const noexcept {
-    return {base().threads, count_of(head().threads, segment_format::max_threads)};
+    return {base().threads, entries_in(head().threads, segment_format::max_threads)};
   }
 
   /// Calls `each(const Row&, thread)` for every row in use of the type of that name, in any layout.
   template <summary_row Row, class Each>
   void rows(Each&& each) const {
-    const std::uint32_t blocks = count_of(head().blocks, segment_format::max_blocks);
+    const std::uint32_t blocks = entries_in(head().blocks, segment_format::max_blocks);
     for (std::uint32_t i = 0; i < blocks; ++i) {
       const segment_format::block_entry& block = base().blocks[i];
       if (block.type == 0 || block.type > types().size()) continue;
@@ -155,7 +155,7 @@ class segment_view {
   [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
     return offset % 8 == 0 && offset <= size_ && bytes <= size_ - offset;
   }
-  static std::uint32_t count_of(const segment_format::table& table, std::uint32_t most) noexcept {
+  static std::uint32_t entries_in(const segment_format::table& table, std::uint32_t most) noexcept {
     const std::uint32_t count = acquire_load(table.count);
     return count < most ? count : most;
   }
