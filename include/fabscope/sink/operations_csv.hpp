@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row of CSV per operation of a fabric. Layer: sink.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <fabscope/event/cause.hpp>
+#include <fabscope/event/operation_record.hpp>
+#include <fabscope/sink/concepts.hpp>
+#include <fabscope/sink/detail/label_texts.hpp>
+#include <fabscope/sink/detail/row_file.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// Writes `ops.csv`: a comment with the anchors, the names of the columns, a row per operation, a
+/// comment with the counts and the clocks at the end. A name that is not known is `unknown`.
+/// Units: start_ns, end_ns: CLOCK_MONOTONIC since the session began; bytes of payload.
+/// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
+/// first. Cost: docs/overhead.md, row csv_row; allocates when a label is first seen.
+class operations_csv_sink {
+ public:
+  /// Operations below `min_bytes` that did not fail are counted as filtered and not written.
+  explicit operations_csv_sink(const file_sink_options& options,
+                               std::uint64_t min_bytes = 0) noexcept
+      : file_("ops.csv", options), min_bytes_(min_bytes) {}
+
+  void consume(std::span<const operation_record> batch, const sink_context& about) noexcept {
+    const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };
+    std::uint32_t thread = ~0U;
+    std::uint32_t tid = 0;
+    for (const operation_record& record : batch) {
+      if (record.bytes < min_bytes_ && record.error == 0) {
+        ++filtered_;
+        continue;
+      }
+      if (record.header.thread != thread) {
+        thread = record.header.thread;
+        tid = about.tid(thread);
+      }
+      file_.row(head, [&](text_writer& writer) noexcept { put(writer, record, tid, about); });
+    }
+  }
+
+  void flush(const sink_context&) noexcept { file_.flush(); }
+
+  void finish(const sink_context&) noexcept {
+    file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
+      writer.text("# end rows=").u64(file_.rows_written()).text(" lost=").u64(file_.rows_lost());
+      writer.text(" filtered=").u64(filtered_).text(" end_mono_ns=").u64(end.monotonic_ns);
+      writer.text(" end_boot_ns=").u64(end.boottime_ns).text(" end_wall_ns=").u64(end.realtime_ns);
+      writer.ch('\n');
+    });
+  }
+
+  [[nodiscard]] errc status() const noexcept { return file_.status(); }
+  [[nodiscard]] std::uint64_t lost_total() const noexcept { return file_.rows_lost(); }
+  [[nodiscard]] std::uint64_t filtered_total() const noexcept { return filtered_; }
+  [[nodiscard]] std::uint64_t rows_written() const noexcept { return file_.rows_written(); }
+  [[nodiscard]] bool capped() const noexcept { return file_.capped(); }
+
+  /// The row of one record, with its line end.
+  void put(text_writer& to, const operation_record& record, std::uint32_t tid,
+           const sink_context& about) noexcept {
+    const std::uint64_t begin = about.ns(record.header.ticks);
+    const std::uint64_t end = about.ns(record.end);
+    const std::uint64_t anchor = about.anchor_monotonic_ns();
+    to.i64(static_cast<std::int64_t>(begin - anchor)).ch(',');
+    to.i64(static_cast<std::int64_t>(end - anchor)).ch(',');
+    to.u64(end > begin ? end - begin : 0).ch(',');
+    to.text(to_string(static_cast<operation>(record.op))).ch(',');
+    to.u64(record.bytes).ch(',').text(labels_.get(record.local, about)).ch(',');
+    to.text(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
+    to.text(labels_.get(record.nic, about)).ch(',');
+    to.text(to_string(static_cast<completion_level>(record.level))).ch(',');
+    if (record.flags != 0) put_flags(to, record.flags);
+    to.ch(',').u64(record.retries).ch(',').u64(tid).ch(',');
+    if (const cause parent(record.parent); parent.kind() != cause_kind::none) {
+      to.text(labels_.get(parent.label(), about));
+    }
+    to.ch('\n');
+  }
+
+ private:
+  static void put_head(text_writer& to, const sink_context& about) noexcept {
+    to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
+    to.text(" anchor_wall_ns=").u64(about.anchor_realtime_ns());
+    to.text(
+        "  (start_ns/end_ns count from anchor_mono_ns on std::chrono::steady_clock, which is "
+        "CLOCK_MONOTONIC; a steady_clock stamp of the same process minus anchor_mono_ns lies on "
+        "the same axis; fabscope=" FABSCOPE_VERSION_STRING ")\n");
+    to.text(
+        "start_ns,end_ns,dur_ns,op,bytes,local_nic,remote_nic,error,nic,level,flags,retries,tid,"
+        "scope\n");
+  }
+  static void put_flags(text_writer& to, std::uint16_t flags) noexcept {
+    const char* between = "";
+    if ((flags & operation_record::abandoned) != 0) {
+      to.text("abandoned");
+      between = "|";
+    }
+    if ((flags & operation_record::inferred) != 0) to.text(between).text("inferred");
+  }
+  static void escape(text_writer& to, std::string_view text) noexcept { to.csv_field(text); }
+
+  detail::row_file file_;
+  detail::label_texts labels_{&escape, "unknown"};
+  std::uint64_t min_bytes_;
+  std::uint64_t filtered_ = 0;
+};
+
+FABSCOPE_NAMESPACE_END

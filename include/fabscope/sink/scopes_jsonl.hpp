@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// One JSON object per scope and per step, one per line. Layer: sink.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <fabscope/event/cause.hpp>
+#include <fabscope/event/scope_record.hpp>
+#include <fabscope/sink/concepts.hpp>
+#include <fabscope/sink/detail/label_texts.hpp>
+#include <fabscope/sink/detail/row_file.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+/// Writes `scopes.jsonl`: an object with format and anchors, an object per record in the order in
+/// which scopes of a thread ended, an object with the counts and the clocks at the end.
+/// Units: names ending in _ns: CLOCK_MONOTONIC nanoseconds, not since anything.
+/// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
+/// first. Cost: docs/overhead.md, row json_line; allocates when a label is first seen.
+class scopes_jsonl_sink {
+ public:
+  static constexpr int format_version = 1;
+
+  explicit scopes_jsonl_sink(const file_sink_options& options) noexcept
+      : file_("scopes.jsonl", options) {}
+
+  void consume(std::span<const scope_record> batch, const sink_context& about) noexcept {
+    write(batch, about);
+  }
+  void consume(std::span<const step_record> batch, const sink_context& about) noexcept {
+    write(batch, about);
+  }
+  void flush(const sink_context&) noexcept { file_.flush(); }
+
+  void finish(const sink_context&) noexcept {
+    file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
+      writer.text("{\"type\":\"end\",\"rows\":").u64(file_.rows_written());
+      writer.text(",\"lost\":").u64(file_.rows_lost());
+      writer.text(",\"end_mono_ns\":").u64(end.monotonic_ns);
+      writer.text(",\"end_boot_ns\":").u64(end.boottime_ns);
+      writer.text(",\"end_wall_ns\":").u64(end.realtime_ns).text("}\n");
+    });
+  }
+
+  [[nodiscard]] errc status() const noexcept { return file_.status(); }
+  [[nodiscard]] std::uint64_t lost_total() const noexcept { return file_.rows_lost(); }
+  [[nodiscard]] std::uint64_t rows_written() const noexcept { return file_.rows_written(); }
+  [[nodiscard]] bool capped() const noexcept { return file_.capped(); }
+
+  /// The line of one record, with its line end.
+  void put(text_writer& to, const scope_record& record, std::uint32_t tid,
+           const sink_context& about) noexcept {
+    to.text("{\"type\":\"scope\",\"domain\":").text(labels_.get(record.domain, about));
+    to.text(",\"name\":").text(labels_.get(record.name, about));
+    put_times(to, about.ns(record.header.ticks), about.ns(record.end));
+    to.text(",\"bytes\":").u64(record.bytes).text(",\"value\":").i64(record.value);
+    to.text(",\"depth\":").u64(record.depth).text(",\"tid\":").u64(tid);
+    to.text(",\"number\":").u64(record.number).text(",\"parent\":");
+    const cause parent(record.parent);
+    if (parent.kind() == cause_kind::none) {
+      to.text("null}\n");
+      return;
+    }
+    to.text("{\"kind\":\"").text(name_of(parent.kind())).text("\",\"name\":");
+    to.text(labels_.get(parent.label(), about)).text(",\"number\":").u64(parent.number());
+    to.text("}}\n");
+  }
+  void put(text_writer& to, const step_record& record, std::uint32_t tid,
+           const sink_context& about) noexcept {
+    to.text("{\"type\":\"step\",\"number\":").i64(record.number);
+    put_times(to, about.ns(record.header.ticks), about.ns(record.end));
+    to.text(",\"tid\":").u64(tid).text("}\n");
+  }
+
+ private:
+  template <class Record>
+  void write(std::span<const Record> batch, const sink_context& about) noexcept {
+    const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };
+    std::uint32_t thread = ~0U;
+    std::uint32_t tid = 0;
+    for (const Record& record : batch) {
+      if (record.header.thread != thread) {
+        thread = record.header.thread;
+        tid = about.tid(thread);
+      }
+      file_.row(head, [&](text_writer& writer) noexcept { put(writer, record, tid, about); });
+    }
+  }
+  void put_head(text_writer& to, const sink_context& about) const noexcept {
+    const file_sink_options& who = file_.options();
+    to.text("{\"type\":\"header\",\"format\":\"fabscope.scopes\",\"format_version\":");
+    to.i64(format_version).text(",\"fabscope\":\"" FABSCOPE_VERSION_STRING "\",\"host\":");
+    to.json_string(who.host).text(",\"rank\":");
+    if (who.rank < 0)
+      to.text("null");
+    else
+      to.i64(who.rank);
+    to.text(",\"pid\":").i64(who.pid).text(",\"clock\":\"CLOCK_MONOTONIC\",\"anchor_mono_ns\":");
+    to.u64(about.anchor_monotonic_ns()).text(",\"anchor_wall_ns\":");
+    to.u64(about.anchor_realtime_ns()).text("}\n");
+  }
+  static void put_times(text_writer& to, std::uint64_t begin, std::uint64_t end) noexcept {
+    to.text(",\"begin_ns\":").u64(begin).text(",\"end_ns\":").u64(end);
+    to.text(",\"dur_ns\":").u64(end > begin ? end - begin : 0);
+  }
+  static const char* name_of(cause_kind kind) noexcept {
+    switch (kind) {
+      case cause_kind::none: return "none";
+      case cause_kind::scope: return "scope";
+      case cause_kind::collective: return "collective";
+      case cause_kind::proxy_step: return "proxy_step";
+    }
+    return "unknown";
+  }
+  static void escape(text_writer& to, std::string_view text) noexcept { to.json_string(text); }
+
+  detail::row_file file_;
+  detail::label_texts labels_{&escape, "null"};
+};
+
+FABSCOPE_NAMESPACE_END
