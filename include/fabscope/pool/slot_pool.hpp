@@ -9,7 +9,6 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -183,17 +182,11 @@ class slot_pool {
 
   [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
   /// Slots that have ever been handed to a magazine; never shrinks.
-  [[nodiscard]] std::uint32_t carved() const noexcept {
-    return carved_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint32_t carved() const noexcept { return relaxed_load(carved_); }
   /// Calls of get() that found every slot taken.
-  [[nodiscard]] std::uint64_t refused_total() const noexcept {
-    return refused_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t refused_total() const noexcept { return relaxed_load(refused_); }
   /// Calls of put() with something that was not a taken slot.
-  [[nodiscard]] std::uint64_t misused_total() const noexcept {
-    return misused_.load(std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::uint64_t misused_total() const noexcept { return relaxed_load(misused_); }
 
  private:
   using slot = detail::pool_slot<T>;
@@ -217,7 +210,7 @@ class slot_pool {
   static constexpr std::uint64_t bump = std::uint64_t{1} << 32;
 
   FABSCOPE_NOINLINE bool refill(magazine& mine) noexcept {
-    std::uint64_t head = free_.load(std::memory_order_acquire);  // pairs with give_back
+    std::uint64_t head = acquire_load(free_);  // pairs with give_back
     while (static_cast<std::uint32_t>(head) != 0) {
       std::uint32_t number = static_cast<std::uint32_t>(head);
       std::uint32_t count = 0;
@@ -229,8 +222,8 @@ class slot_pool {
         number = relaxed_load(tag_of(object).next);
       }
       const std::uint64_t rest = ((head & ~(bump - 1)) + bump) | number;
-      if (free_.compare_exchange_weak(head, rest, std::memory_order_acquire,
-                                      std::memory_order_acquire)) {  // pairs with give_back
+      if (__atomic_compare_exchange_n(&free_, &head, rest, true, __ATOMIC_ACQUIRE,
+                                      __ATOMIC_ACQUIRE)) {  // pairs with give_back
         mine.count_ = count;
         return true;
       }
@@ -239,13 +232,14 @@ class slot_pool {
   }
 
   bool carve(magazine& mine) noexcept {
-    std::uint32_t first = carved_.load(std::memory_order_relaxed);
+    std::uint32_t first = relaxed_load(carved_);
     do {
       if (first == capacity_) {
-        refused_.fetch_add(1, std::memory_order_relaxed);
+        __atomic_fetch_add(&refused_, 1, __ATOMIC_RELAXED);
         return false;
       }
-    } while (!carved_.compare_exchange_weak(first, first + batch_slots, std::memory_order_relaxed));
+    } while (!__atomic_compare_exchange_n(&carved_, &first, first + batch_slots, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     for (std::uint32_t i = 0; i < batch_slots; ++i) {
       mine.slot_[i] = object_at(first + batch_slots - 1 - i);  // the lowest address goes out first
     }
@@ -260,28 +254,28 @@ class slot_pool {
     }
     slot_tag& last = tag_of(mine.slot_[count - 1]);
     const std::uint64_t first = index_of(mine.slot_[0]) + std::uint64_t{1};
-    std::uint64_t head = free_.load(std::memory_order_relaxed);
+    std::uint64_t head = relaxed_load(free_);
     std::uint64_t pushed;
     do {
       relaxed_store(last.next, static_cast<std::uint32_t>(head));
       pushed = ((head & ~(bump - 1)) + bump) | first;
-    } while (!free_.compare_exchange_weak(head, pushed, std::memory_order_release,  // refill
-                                          std::memory_order_relaxed));
+    } while (!__atomic_compare_exchange_n(&free_, &head, pushed, true, __ATOMIC_RELEASE,  // refill
+                                          __ATOMIC_RELAXED));
     mine.count_ -= count;
     for (std::uint32_t i = 0; i < mine.count_; ++i) mine.slot_[i] = mine.slot_[i + count];
   }
 
-  FABSCOPE_NOINLINE void misused() noexcept { misused_.fetch_add(1, std::memory_order_relaxed); }
+  FABSCOPE_NOINLINE void misused() noexcept { __atomic_fetch_add(&misused_, 1, __ATOMIC_RELAXED); }
 
   // Read by every call, written once.
   std::uintptr_t base_ = 0;
   std::size_t bytes_ = 0;
   std::uint32_t capacity_ = 0;
   std::uint32_t seed_ = 0;
-  alignas(cache_line) std::atomic<std::uint64_t> free_{0};
-  alignas(cache_line) std::atomic<std::uint32_t> carved_{0};
-  std::atomic<std::uint64_t> refused_{0};
-  std::atomic<std::uint64_t> misused_{0};
+  alignas(cache_line) std::uint64_t free_ = 0;
+  alignas(cache_line) std::uint32_t carved_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t misused_ = 0;
 };
 
 FABSCOPE_NAMESPACE_END

@@ -43,9 +43,10 @@ class overwrite_writer {
   /// for the head.
   template <slot_record Record>
   FABSCOPE_ALWAYS_INLINE void push(const Record& record) noexcept {
-    const std::uint64_t number = relaxed_load(*head_);
+    std::uint64_t& head = *head_;
+    const std::uint64_t number = relaxed_load(head);
     store(slots_[number & mask_], record, std::make_index_sequence<sizeof(Record) / 8>());
-    release_store(*head_, number + 1);  // pairs with the acquire in overwrite_reader::head
+    release_store(head, number + 1);  // pairs with the acquire in overwrite_reader::head
   }
 
   /// The same from words in registers: a record with members smaller than a word, put together with
@@ -53,10 +54,11 @@ class overwrite_writer {
   template <std::unsigned_integral... Words>
     requires(sizeof...(Words) >= 1 && sizeof...(Words) <= 8 && ((sizeof(Words) == 8) && ...))
   FABSCOPE_ALWAYS_INLINE void push_words(Words... words) noexcept {
-    const std::uint64_t number = relaxed_load(*head_);
+    std::uint64_t& head = *head_;
+    const std::uint64_t number = relaxed_load(head);
     std::uint64_t* to = slots_[number & mask_].word;
     (release_store(*to++, words), ...);  // pairs with the acquire in overwrite_reader::copy
-    release_store(*head_, number + 1);
+    release_store(head, number + 1);
   }
 
   /// Records written so far, which is the number of the next one.  Threads: any.
