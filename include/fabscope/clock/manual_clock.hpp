@@ -2,7 +2,6 @@
 // A clock that a test sets by hand. Layer: clock.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include <fabscope/core/version.hpp>
@@ -13,14 +12,16 @@ FABSCOPE_NAMESPACE_BEGIN
 /// Threads: any; a value set is seen by whoever is synchronised with the setter.
 template <class Tag = void>
 struct manual_clock {
-  static std::uint64_t now() noexcept { return ticks_.load(std::memory_order_relaxed); }
-  static void set(std::uint64_t ticks) noexcept { ticks_.store(ticks, std::memory_order_relaxed); }
+  static std::uint64_t now() noexcept { return __atomic_load_n(&ticks_, __ATOMIC_RELAXED); }
+  static void set(std::uint64_t ticks) noexcept {
+    __atomic_store_n(&ticks_, ticks, __ATOMIC_RELAXED);
+  }
   static void advance(std::uint64_t ticks) noexcept {
-    ticks_.fetch_add(ticks, std::memory_order_relaxed);
+    __atomic_fetch_add(&ticks_, ticks, __ATOMIC_RELAXED);
   }
 
  private:
-  static inline constinit std::atomic<std::uint64_t> ticks_{0};
+  static inline constinit std::uint64_t ticks_ = 0;
 };
 
 FABSCOPE_NAMESPACE_END
