@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of the core that needs no thread, no session and no third party.
+// Everything of the core that needs no thread, no session, no file and no third party.
 #pragma once
 
 // IWYU pragma: begin_exports
@@ -21,8 +21,6 @@
 #include <fabscope/scope.hpp>
 #include <fabscope/sink/memory_sink.hpp>
 #include <fabscope/sink/null_sink.hpp>
-#include <fabscope/sink/operations_csv.hpp>
-#include <fabscope/sink/scopes_jsonl.hpp>
 #include <fabscope/sink/tee_sink.hpp>
 #include <fabscope/stats/fabric_rows.hpp>
 #include <fabscope/stats/histogram.hpp>
