@@ -106,7 +106,8 @@ class outputs {
   void say_where(const report_extra& extra) const {
     const diagnostics user = diagnostics::on_stderr();
     if (!directory_.files().empty()) {
-      user.say("fabscope: " + std::to_string(directory_.files().size()) + " files in " +
+      user.say("fabscope: " + std::to_string(directory_.files().size()) +
+               (directory_.files().size() == 1 ? " file in " : " files in ") +
                directory_.directory());
     }
     if (extra.totals.overwritten != 0) {
