@@ -33,21 +33,25 @@ struct xorshift {
   }
 };
 
-// Runs body(0) to body(threads - 1), each in a thread of its own.
+// Runs body(0) to body(threads - 1), each in a thread of its own, all from the same moment.
 template <class Body>
 void in_threads(std::uint64_t threads, Body body) {
   struct argument {
     Body* body;
     std::uint64_t number;
+    std::atomic<std::uint64_t>* missing;
   };
+  std::atomic<std::uint64_t> missing{threads};
   std::vector<argument> arguments;
-  for (std::uint64_t i = 0; i < threads; ++i) arguments.push_back({&body, i});
+  for (std::uint64_t i = 0; i < threads; ++i) arguments.push_back({&body, i, &missing});
   std::vector<pthread_t> ids(threads);
   for (std::uint64_t i = 0; i < threads; ++i) {
     REQUIRE(pthread_create(
                 &ids[i], nullptr,
                 [](void* a) -> void* {
                   auto* mine = static_cast<argument*>(a);
+                  mine->missing->fetch_sub(1, std::memory_order_acq_rel);
+                  while (mine->missing->load(std::memory_order_acquire) != 0) sched_yield();
                   (*mine->body)(mine->number);
                   return nullptr;
                 },
@@ -305,11 +309,11 @@ TEST_CASE("stress: a handle that went stale is never found while others get and 
       done.store(true, std::memory_order_release);
       return;
     }
-    while (!done.load(std::memory_order_acquire)) {
+    do {
       const auto bits = stale_bits.load(std::memory_order_acquire);
       found += pool->find(fs::handle::from_bits(bits)) == nullptr ? 0U : 1U;
       ++looked;
-    }
+    } while (!done.load(std::memory_order_acquire));
   });
   CHECK(found == 0);
   CHECK(looked > 0);
