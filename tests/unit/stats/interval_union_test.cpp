@@ -113,7 +113,7 @@ TEST_CASE("stats.interval_union: what another thread sees open was covered") {
               &writer, nullptr,
               [](void*) -> void* {
                 fs::interval finished;
-                for (std::uint64_t run = 1; run < 20000; ++run) {
+                for (std::uint64_t run = 1; run < 200000; ++run) {
                   const std::uint64_t at = run * 200;
                   for (std::uint64_t i = 10; i <= 100; i += 10) {
                     (void)s.merger.add(at + i - 10, at + i, finished);
