@@ -33,6 +33,7 @@ struct thread_port {
   const fabscope_table* table = nullptr;
   row_table<scope_row> scopes;
   void* pushed = nullptr;  ///< open scopes of the C functions
+  void* fabric = nullptr;  ///< what the fabric adapter keeps for this thread
 
   /// Writes a record whose header has its type and ticks.  Cost: a store per word.
   template <event_record Record>
@@ -81,6 +82,7 @@ FABSCOPE_NOINLINE inline thread_port* attach_port() noexcept {
   port.table = table;
   port.scopes.attach(rows, scope_rows, memory->scope_index);
   if (port.next_scope == 0) port.next_scope = 1;
+  port.fabric = nullptr;  // an earlier thread's: the adapter sets its own up again
   tls_port = &port;
   return &port;
 }
