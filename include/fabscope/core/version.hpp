@@ -33,5 +33,5 @@
 /// Marks a type that users hold in types of their own. It has no out-of-line function, or only
 /// hidden ones, so that its visibility exports nothing; hidden, it would cause a warning in their
 /// code.
-#define FABSCOPE_VISIBLE __attribute__((visibility("default")))
-#define FABSCOPE_HIDDEN __attribute__((visibility("hidden")))
+#define FABSCOPE_VISIBLE [[gnu::visibility("default")]]
+#define FABSCOPE_HIDDEN [[gnu::visibility("hidden")]]

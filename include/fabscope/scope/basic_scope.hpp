@@ -17,17 +17,18 @@ FABSCOPE_NAMESPACE_BEGIN
 /// Errors: none; when recording is off or impossible it does nothing.
 /// Cost: docs/overhead.md, rows scope_enabled, scope_aggregated, scope_disabled, scope_null.
 template <scope_recorder Recorder, scope_domain Domain = default_domain>
-class [[nodiscard]] basic_scope {
+class [[nodiscard]] FABSCOPE_VISIBLE basic_scope {
  public:
-  explicit basic_scope(site& where, std::uint64_t bytes = 0, std::int64_t value = 0) noexcept
+  FABSCOPE_ALWAYS_INLINE explicit basic_scope(site& where, std::uint64_t bytes = 0,
+                                              std::int64_t value = 0) noexcept
       : bytes_(bytes), value_(value), token_(Recorder::begin(where)) {}
 
   template <fixed_string Text>
-  explicit basic_scope(constant_name<Text>, std::uint64_t bytes = 0,
-                       std::int64_t value = 0) noexcept
+  FABSCOPE_ALWAYS_INLINE explicit basic_scope(constant_name<Text>, std::uint64_t bytes = 0,
+                                              std::int64_t value = 0) noexcept
       : basic_scope(site_of<Text, Domain>, bytes, value) {}
 
-  ~basic_scope() { Recorder::end(token_, bytes_, value_); }
+  FABSCOPE_ALWAYS_INLINE ~basic_scope() { Recorder::end(token_, bytes_, value_); }
 
   basic_scope(const basic_scope&) = delete;
   basic_scope& operator=(const basic_scope&) = delete;

@@ -28,11 +28,18 @@ struct session_recorder {
     std::uint32_t number;
   };
 
+  /// Of a scope that is not recorded: the other members stay as they are, nobody reads them.
+  FABSCOPE_ALWAYS_INLINE static token off() noexcept {
+    token t;
+    t.port = nullptr;
+    return t;
+  }
+
   FABSCOPE_ALWAYS_INLINE static token begin(site& where) noexcept {
     const std::uint32_t mask = detail::current_mask();
-    if ((mask & recording_scopes) == 0) return token{};
+    if ((mask & recording_scopes) == 0) return off();
     detail::thread_port* port = detail::port_for(mask);
-    if (__builtin_expect(port == nullptr, 0)) return token{};
+    if (__builtin_expect(port == nullptr, 0)) return off();
     return begin_labelled(*port, where.labels(port->session, port->table));
   }
 

@@ -12,15 +12,15 @@ FABSCOPE_NAMESPACE_BEGIN
 /// `fabscope::step s{round};` marks what "this step was slow" is about.
 /// Threads: constructed and destroyed by one thread.  Progress: wait-free.
 /// Cost: two clock reads and one record.
-class [[nodiscard]] step {
+class [[nodiscard]] FABSCOPE_VISIBLE step {
  public:
-  explicit step(std::int64_t number) noexcept : number_(number) {
+  FABSCOPE_HIDDEN explicit step(std::int64_t number) noexcept : number_(number) {
     const std::uint32_t mask = detail::current_mask();
     if ((mask & recording_scopes) == 0) return;
     port_ = detail::port_for(mask);
     if (port_ != nullptr) begin_ = now_ticks(port_->clock);
   }
-  ~step() {
+  FABSCOPE_HIDDEN ~step() {
     if (port_ == nullptr) return;
     step_record record;
     record.end = now_ticks(port_->clock);
