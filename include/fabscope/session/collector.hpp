@@ -71,9 +71,16 @@ class collector {
       out.overwritten += relaxed_load(thread.overwritten);
       (flight_only ? out.filtered : out.unread) += head - relaxed_load(thread.next);
     }
-    for (const auto& sink : sinks_) out.dropped += sink->lost_total();
-    out.filtered += filtered_;
-    out.written = taken_ > out.dropped ? taken_ - out.dropped : 0;
+    std::uint64_t unwanted = 0;
+    for (const auto& sink : sinks_) {
+      out.dropped += sink->lost_total();
+      unwanted += sink->filtered_total();
+    }
+    // A record that two sinks lost counts twice in these sums: keep them within what was taken.
+    if (out.dropped > taken_) out.dropped = taken_;
+    if (unwanted > taken_ - out.dropped) unwanted = taken_ - out.dropped;
+    out.filtered += filtered_ + unwanted;
+    out.written = taken_ - out.dropped - unwanted;
     return out;
   }
 

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include <fabscope/clock/clock_map_data.hpp>
 #include <fabscope/clock/clock_snapshot.hpp>
@@ -130,5 +132,13 @@ struct base {
 };
 
 }  // namespace segment_format
+
+namespace detail {
+/// The text in an array of a segment, also where damage took its NUL.
+template <std::size_t N>
+std::string_view entry_text(const char (&text)[N]) noexcept {
+  return {text, ::strnlen(text, N)};
+}
+}  // namespace detail
 
 FABSCOPE_NAMESPACE_END

@@ -77,13 +77,17 @@ class segment_view {
     const auto begin = head().begin;
     const auto latest = head().latest;
     const auto between = static_cast<double>(latest.ticks - begin.ticks);
-    if (latest.ticks <= begin.ticks) return ticks;
+    if (latest.ticks <= begin.ticks) {  // nothing noted yet: by the clock map's first piece
+      const auto whole = ticks < 9e18 ? static_cast<std::uint64_t>(ticks) : std::uint64_t{1} << 63;
+      return static_cast<double>(ns(begin.ticks + whole) - ns(begin.ticks));
+    }
     return ticks * (static_cast<double>(latest.monotonic_ns - begin.monotonic_ns) / between);
   }
 
   [[nodiscard]] std::string_view label(std::uint32_t number) const noexcept {
     const segment_format::label_area& area = base().labels;
-    if (number == 0 || number > entries_in(head().labels, segment_format::max_labels - 1)) return {};
+    if (number == 0 || number > entries_in(head().labels, segment_format::max_labels - 1))
+      return {};
     const std::uint32_t begin = area.ends[number - 1];
     const std::uint32_t end = area.ends[number];
     if (begin > end || end > segment_format::label_bytes) return {};
@@ -105,7 +109,9 @@ class segment_view {
       const segment_format::block_entry& block = base().blocks[i];
       if (block.type == 0 || block.type > types().size()) continue;
       const segment_format::type_entry& type = types()[block.type - 1];
-      if (std::string_view(type.name) != Row::type_name || type.bytes != block.row_bytes) continue;
+      if (detail::entry_text(type.name) != Row::type_name || type.bytes != block.row_bytes)
+        continue;
+      if (type.bytes == 0 || type.bytes % 8 != 0 || block.offset % 8 != 0) continue;
       if (!inside(block.offset, std::uint64_t{block.rows} * block.row_bytes)) continue;
       const layout_adapter<Row> adapter(type.bytes, detail::field_finder<Row>(type));
       std::vector<unsigned char> copy(block.row_bytes);
@@ -123,6 +129,7 @@ class segment_view {
     const std::uint64_t slots = thread.ring_mask + 1;
     if (first != nullptr) *first = 0;
     if (slots == 0 || (slots & thread.ring_mask) != 0 || slots > (std::uint64_t{1} << 24) ||
+        thread.ring_offset % alignof(slot_line) != 0 ||
         !inside(thread.ring_offset, slots * sizeof(slot_line))) {
       return {};
     }

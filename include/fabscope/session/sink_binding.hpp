@@ -14,14 +14,17 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
-/// Finds fields of a registered type by name, for layout_adapter.
+/// Finds fields of a registered type by name, for layout_adapter. A field that does not lie in the
+/// type's bytes (a damaged segment) is not there.
 template <class T>
 auto field_finder(const segment_format::type_entry& type) noexcept {
   return [&type](std::string_view name) {
     typename layout_adapter<T>::foreign_field found;
     for (std::uint32_t i = 0; i < type.field_count && i < segment_format::max_fields; ++i) {
       const segment_format::field_entry& field = type.fields[i];
-      if (name != std::string_view(field.name)) continue;
+      if (name != entry_text(field.name)) continue;
+      const std::size_t bytes = size_of(static_cast<field_type>(field.type)) * field.count;
+      if (field.offset + bytes > type.bytes) continue;
       found = {field.offset, field.count, static_cast<field_type>(field.type)};
     }
     return found;
@@ -72,6 +75,7 @@ class bound_sink {
   virtual void finish(const sink_context& about) noexcept = 0;
   [[nodiscard]] virtual errc status() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t lost_total() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t filtered_total() const noexcept = 0;
 
   std::uint64_t offered = 0;  ///< records of types that it takes
   std::uint64_t skipped = 0;  ///< records of types that it does not take
@@ -108,6 +112,11 @@ class typed_sink final : public bound_sink {
     return 0;
   }
 
+  [[nodiscard]] std::uint64_t filtered_total() const noexcept override {
+    if constexpr (requires { sink_.filtered_total(); }) return sink_.filtered_total();
+    return 0;
+  }
+
  private:
   struct entry {
     record_route* route = nullptr;
@@ -117,7 +126,7 @@ class typed_sink final : public bound_sink {
   template <class Record>
   bool try_one(entry& e, const segment_format::type_entry& type) {
     if constexpr (consumes<Sink, Record>) {
-      if (std::string_view(type.name) == Record::type_name) {
+      if (entry_text(type.name) == Record::type_name) {
         e.route = new typed_route<Sink, Record>(sink_, type);
         return true;
       }

@@ -27,7 +27,8 @@ concept consumes = event_record<R> &&
 /// Optional members, used when they are there:
 ///   `void finish(const sink_context&) noexcept`: the last call, for closing words;
 ///   `errc status() const noexcept`: the first error it met;
-///   `std::uint64_t lost_total() const noexcept`: records that it took and could not write.
+///   `std::uint64_t lost_total() const noexcept`: records that it took and could not write;
+///   `std::uint64_t filtered_total() const noexcept`: records that it was not to write.
 template <class S>
 concept event_sink = requires(S& sink, const sink_context& about) {
   { sink.flush(about) }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fabric's sections of the text report. Layer: session.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fabscope/event/operation_record.hpp>
+#include <fabscope/session/report_data.hpp>
+#include <fabscope/session/report_fabric_text.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+namespace detail {
+
+inline void print_nics(std::string& to, const report_data& data) {
+  if (data.nics.empty()) return;
+  section(to, "nics");
+  report_table table(
+      {"<nic", "<device", "ops", "bytes", "busy_ms", "GB/s", "line_%", "recv_ops", "recv_bytes"});
+  const auto rows = sorted(data.nics, [&](const nic_row& r) { return data.key_name(r, r.nic); });
+  std::string remarks;
+  for (const nic_row& r : rows) {
+    const std::uint64_t bytes = r.out_bytes + r.in_bytes;
+    const double busy = data.ns(r.busy);
+    const bool has_busy = r.busy != 0;
+    std::string share = unknown_text;
+    if (has_busy && r.line_rate != 0) {
+      share = decimal(
+          static_cast<double>(bytes) * 8e9 / busy / static_cast<double>(r.line_rate) * 100, 1);
+    }
+    const bool idle = r.out_ops + r.in_ops == 0;  // only receives: nothing to be busy with
+    table.add({data.key_name(r, r.nic), data.name(static_cast<std::uint32_t>(r.device)),
+               whole(r.out_ops + r.in_ops), whole(bytes),
+               has_busy ? millis(busy) : (idle ? "-" : unknown_text),
+               has_busy ? gigabytes(static_cast<double>(bytes), busy) : (idle ? "-" : unknown_text),
+               idle ? "-" : share, whole(r.received_ops), whole(r.received_bytes)});
+    if (r.busy_uncertain != 0) {
+      remarks += "# " + data.key_name(r, r.nic) + ": busy from " + millis(busy) + " to " +
+                 millis(busy + data.ns(r.busy_uncertain)) + " ms\n";
+    }
+  }
+  table.print(to);
+  to += remarks;
+}
+
+/// All peers of a NIC together, with fine quantiles.
+inline void print_kinds(std::string& to, const report_data& data) {
+  if (data.kinds.empty()) return;
+  section(to, "operations");
+  report_table table(
+      {"<nic", "<kind", "size", "<level", "count", "p50_us", "p90_us", "p99_us", "p99.9_us"});
+  const auto rows = sorted(data.kinds, [&](const nic_histogram_row& r) {
+    return std::tuple(data.key_name(r, r.nic), kind_of(r), r.size, r.level);
+  });
+  for (const nic_histogram_row& r : rows) {
+    std::uint64_t count = 0;
+    for (const std::uint32_t n : r.histogram) count += n;
+    const auto quantile = [&](double q) {
+      constexpr int bits = 6;
+      return count == 0 ? unknown_text : micros(data.ns(quantile_of<bits>(r.histogram, q)));
+    };
+    table.add({data.key_name(r, r.nic), kind_of(r), size_text(r.size), level_of(r.level),
+               whole(count), quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)});
+  }
+  table.print(to);
+}
+
+/// A line per pair of addresses, under it a row per kind and size, and a row per kind that failed.
+inline void print_links(std::string& to, const report_data& data) {
+  const std::vector<link_line> lines = link_lines(data);
+  if (lines.empty()) return;
+  section(to, "links");
+  report_table table({"<kind", "size", "count", "bytes", "errors", "min_us", "p50_us", "p99_us",
+                      "avg_us", "max_us", "GB/s", "<level"},
+                     2);
+  const link_line* above = nullptr;
+  for (const link_line& line : lines) {
+    if (above == nullptr || above->local != line.local || above->remote != line.remote ||
+        above->nic != line.nic) {
+      table.line(line.local + " -> " + line.remote + "  nic " + line.nic);
+    }
+    above = &line;
+    table.add(line.cells);
+  }
+  table.print(to);
+  to +=
+      "# size: bytes / count, with ~ if that is a mean. receives: from posting to completion.\n"
+      "# p50, p99: with < if only a limit is known; section operations has them by NIC.\n";
+}
+
+inline void print_errors(std::string& to, const report_data& data) {
+  report_table failed({"<kind", "<error", "<stage", "count", "bytes", "<local", "<remote"});
+  report_table again({"<kind", "retries", "stall_ms", "longest_ms", "<local", "<remote"});
+  report_table closed({"<kind", "count", "bytes", "<local", "<remote"});
+  const auto rows = sorted(data.errors, [&](const link_error_row& r) {
+    return std::tuple(~r.count, kind_of(r), r.error, r.stage, data.key_name(r, r.local),
+                      data.key_name(r, r.remote));
+  });
+  for (const link_error_row& r : rows) {
+    const std::string local = data.key_name(r, r.local);
+    const std::string remote = data.key_name(r, r.remote);
+    const auto stage = static_cast<failure_stage>(r.stage);
+    if (is_retry(r)) {
+      again.add({kind_of(r), whole(r.count), millis(data.ns(r.stall)), millis(data.ns(r.stall_max)),
+                 local, remote});
+    } else if (stage == failure_stage::closed) {
+      closed.add({kind_of(r), whole(r.count), whole(r.bytes), local, remote});
+    } else {
+      failed.add({kind_of(r), error_name(r.error),
+                  stage == failure_stage::issue ? "issue" : "completion", whole(r.count),
+                  whole(r.bytes), local, remote});
+    }
+  }
+  const auto print = [&](const report_table& table, const char* title) {
+    if (table.empty()) return;
+    section(to, title);
+    table.print(to);
+  };
+  print(failed, "errors");
+  print(closed, "never completed");
+  print(again, "retries");
+
+  report_table untimed({"<reason", "<of", "count"});
+  for (const tally_row& r : sorted(data.tallies, [&](const tally_row& t) {
+         return std::tuple(~t.count, data.key_name(t, t.what), data.key_name(t, t.subject));
+       })) {
+    untimed.add({data.key_name(r, r.what), data.key_name(r, r.subject), whole(r.count)});
+  }
+  print(untimed, "not timed");
+}
+
+inline void print_queues(std::string& to, const report_data& data) {
+  if (data.queues.empty()) return;
+  section(to, "completion queues");
+  report_table table({"<cq", "tid", "polls", "entries", "empty", "<10us", "<100us", "<1ms", "<10ms",
+                      "<100ms", ">=100ms", "longest_ms", "at_s"});
+  for (const cq_row& r : sorted(data.queues, [&](const cq_row& q) {
+         return std::tuple(~q.longest, data.key_name(q, q.cq), data.key_name(q, q.nic), q.thread);
+       })) {
+    std::vector<std::string> cells{data.key_name(r, r.cq), data.tid(r.thread), whole(r.polls),
+                                   whole(r.entries),
+                                   whole(r.polls > r.productive ? r.polls - r.productive : 0)};
+    bool any = false;
+    for (const std::uint64_t n : r.gap) {
+      any |= n != 0;
+      cells.push_back(whole(n));
+    }
+    cells.push_back(any ? millis(data.ns(r.longest)) : unknown_text);
+    cells.push_back(any ? "+" + data.since_begin(r.longest_end) : unknown_text);
+    table.add(std::move(cells));
+  }
+  table.print(to);
+}
+
+}  // namespace detail
+
+FABSCOPE_NAMESPACE_END
