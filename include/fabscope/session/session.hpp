@@ -127,7 +127,7 @@ class FABSCOPE_VISIBLE session {
   FABSCOPE_HIDDEN errc start(const options& chosen) {
     std::string warning;
     const identity who = read_identity(environment::of_process(), &warning);
-    if (!warning.empty()) diagnostics::on_stderr().say(warning);
+    if (!warning.empty()) diagnostics::on_stderr().say("fabscope: " + warning);
     once_per_process();
     auto* made = new detail::engine(chosen, who, detail::all_engines);
     detail::all_engines = made;
