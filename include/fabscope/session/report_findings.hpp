@@ -116,7 +116,7 @@ inline void find_slow_step(std::vector<std::string>& out, const report_data& dat
   const kept_step slowest = slowest_first(data.steps).front();
   const auto median = static_cast<double>(median_length(data.steps));
   const auto longest = static_cast<double>(slowest.length());
-  if (longest < stands_out * median) return;
+  if (longest <= stands_out * median) return;
   out.push_back("step " + std::to_string(slowest.number) + " took " + millis(longest) +
                 " ms, the median of the last " + whole(data.steps.size()) + " is " +
                 millis(median) + " ms");
