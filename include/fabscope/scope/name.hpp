@@ -35,27 +35,35 @@ class site {
   [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
   [[nodiscard]] constexpr std::string_view domain() const noexcept { return domain_; }
 
-  /// Label of the name in the low, of the domain in the high 24 bits.
-  /// Cost: one load and one comparison; in a session's first use at this site two registrations.
-  FABSCOPE_ALWAYS_INLINE std::uint64_t labels(std::uint32_t session,
+  /// Label of the name in the low, of the domain in the high half.  `pattern` is site_pattern of
+  /// the session. Cost: one load and one comparison; in a session's first use at this site two
+  /// registrations.
+  FABSCOPE_ALWAYS_INLINE std::uint64_t labels(std::uint64_t pattern,
                                               const fabscope_table* table) noexcept {
-    const std::uint64_t known = __atomic_load_n(&labels_, __ATOMIC_RELAXED);
-    if (__builtin_expect(known >> 48 != session, 0)) return ask(session, table);
-    return known & 0xffffffffffffU;
+    const std::uint64_t labels = __atomic_load_n(&labels_, __ATOMIC_RELAXED) ^ pattern;
+    if (__builtin_expect((labels & ~label_bits) != 0, 0)) return ask(pattern, table);
+    return labels;
+  }
+
+  /// A session's number in the bits that two labels of 24 bits leave free.
+  static constexpr std::uint64_t pattern_of(std::uint32_t session) noexcept {
+    return std::uint64_t{session >> 8 & 0xffU} << 56 | std::uint64_t{session & 0xffU} << 24;
   }
 
  private:
-  FABSCOPE_NOINLINE std::uint64_t ask(std::uint32_t session, const fabscope_table* table) noexcept {
+  static constexpr std::uint64_t label_bits = 0x00ffffff00ffffffU;
+
+  FABSCOPE_NOINLINE std::uint64_t ask(std::uint64_t pattern, const fabscope_table* table) noexcept {
     const std::uint64_t name = table->label(name_.data(), name_.size());
     const std::uint64_t domain = table->label(domain_.data(), domain_.size());
-    const std::uint64_t labels = (domain & 0xffffffU) << 24 | (name & 0xffffffU);
-    __atomic_store_n(&labels_, std::uint64_t{session} << 48 | labels, __ATOMIC_RELAXED);
+    const std::uint64_t labels = (domain << 32 | name) & label_bits;
+    __atomic_store_n(&labels_, labels | pattern, __ATOMIC_RELAXED);
     return labels;
   }
 
   std::string_view name_;
   std::string_view domain_;
-  std::uint64_t labels_ = 0;  // session << 48 | domain << 24 | name
+  std::uint64_t labels_ = 0;  // domain << 32 | name, and the session's pattern
 };
 
 /// Text as a template argument.
@@ -79,7 +87,7 @@ inline constinit site site_of{Text.view(), Domain::name};
 inline namespace literals {
 /// `fabscope::scope s{"exchange"_name};`
 template <fixed_string Text>
-consteval constant_name<Text> operator""_name() noexcept {
+constexpr constant_name<Text> operator""_name() noexcept {
   return {};
 }
 }  // namespace literals

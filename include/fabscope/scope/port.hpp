@@ -10,6 +10,7 @@
 #include <fabscope/event/scope_record.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
 #include <fabscope/scope/link.hpp>
+#include <fabscope/scope/name.hpp>
 #include <fabscope/stats/row_table.hpp>
 #include <fabscope/stats/rows.hpp>
 
@@ -20,20 +21,41 @@ namespace detail {
 /// Rows of scopes per thread; what finds no room is summed in row 0.
 inline constexpr std::uint32_t scope_rows = 256;
 
+/// Rows that a thread has used lately, by the low bits of the name.
+inline constexpr std::uint32_t recent_rows = 16;
+struct recent_row {
+  std::uint64_t labels = ~std::uint64_t{0};  ///< such labels do not exist
+  scope_row* row = nullptr;
+};
+
 /// Valid while `session` is the number in the mask. Only its thread touches it.
 struct thread_port {
   std::uint32_t session = 0;  ///< 0: of no session
   clock_kind clock = clock_kind::monotonic;
   fabscope_thread* thread = nullptr;
   overwrite_writer ring;
-  std::uint32_t thread_bits = 0;
-  std::uint16_t scope_type = 0;
+  std::uint64_t scope_head = 0;    ///< first word of a scope's record
+  std::uint64_t site_pattern = 0;  ///< of the session, see site
   std::uint16_t step_type = 0;
   std::uint32_t next_scope = 1;
   const fabscope_table* table = nullptr;
   row_table<scope_row> scopes;
+  recent_row recent[recent_rows] = {};
   void* pushed = nullptr;  ///< open scopes of the C functions
   void* fabric = nullptr;  ///< what the fabric adapter keeps for this thread
+
+  /// The row of a scope's labels.  Cost: one comparison if it was used lately.
+  FABSCOPE_ALWAYS_INLINE scope_row& row_of(std::uint64_t labels) noexcept {
+    const recent_row& last = recent[labels & (recent_rows - 1)];
+    if (__builtin_expect(last.labels != labels, 0)) return find_row(labels);
+    return *last.row;
+  }
+  FABSCOPE_NOINLINE scope_row& find_row(std::uint64_t labels) noexcept {
+    scope_row& row = scopes.find_or_insert(scope_row::key_type{labels});
+    // Row 0 counts how often it was needed: it is asked for every time.
+    if (&row != &scopes.other()) recent[labels & (recent_rows - 1)] = {labels, &row};
+    return row;
+  }
 
   /// Writes a record whose header has its type and ticks.  Cost: a store per word.
   template <event_record Record>
@@ -77,10 +99,13 @@ FABSCOPE_NOINLINE inline thread_port* attach_port() noexcept {
   port.ring = overwrite_writer(thread->head, thread->slots, thread->mask);
   const fabscope_type scope_type = describe<scope_record>();
   const fabscope_type step_type = describe<step_record>();
-  port.scope_type = static_cast<std::uint16_t>(table->type(&scope_type));
+  port.scope_head = std::uint64_t{thread->id} << 32 | std::uint64_t{sizeof(scope_record)} << 16 |
+                    (table->type(&scope_type) & 0xffffU);
+  port.site_pattern = site::pattern_of(port.session);
   port.step_type = static_cast<std::uint16_t>(table->type(&step_type));
   port.table = table;
   port.scopes.attach(rows, scope_rows, memory->scope_index);
+  for (recent_row& row : port.recent) row = {};
   if (port.next_scope == 0) port.next_scope = 1;
   port.fabric = nullptr;  // an earlier thread's: the adapter sets its own up again
   tls_port = &port;

@@ -24,8 +24,9 @@ struct session_recorder {
     detail::thread_port* port;
     std::uint64_t begin;
     std::uint64_t parent;
-    std::uint64_t labels;
+    std::uint64_t labels;  ///< domain << 32 | name
     std::uint32_t number;
+    std::uint32_t depth;
   };
 
   /// Of a scope that is not recorded: the other members stay as they are, nobody reads them.
@@ -40,21 +41,21 @@ struct session_recorder {
     if ((mask & recording_scopes) == 0) return off();
     detail::thread_port* port = detail::port_for(mask);
     if (__builtin_expect(port == nullptr, 0)) return off();
-    return begin_labelled(*port, where.labels(port->session, port->table));
+    return begin_labelled(*port, where.labels(port->site_pattern, port->table));
   }
 
-  /// The same with labels at hand: the name's, and the domain's << 24.
+  /// The same with labels at hand: the domain's << 32, and the name's.
   FABSCOPE_ALWAYS_INLINE static token begin_labelled(detail::thread_port& port,
                                                      std::uint64_t labels) noexcept {
     token t;
     t.port = &port;
     t.labels = labels;
+    t.number = port.next_scope++;
     fabscope_thread& thread = *port.thread;
     t.parent = thread.cause;
-    t.number = port.next_scope++;
-    thread.cause =
-        cause(cause_kind::scope, static_cast<std::uint32_t>(t.labels & 0xffffffU), t.number).bits();
-    ++thread.depth;
+    thread.cause = cause(cause_kind::scope, static_cast<std::uint32_t>(labels), t.number).bits();
+    t.depth = thread.depth;
+    thread.depth = t.depth + 1;
     t.begin = now_ticks(port.clock);
     return t;
   }
@@ -66,17 +67,10 @@ struct session_recorder {
     const std::uint64_t end = now_ticks(port.clock);
     fabscope_thread& thread = *port.thread;
     thread.cause = t.parent;
-    const std::uint32_t depth = --thread.depth;
-    const std::uint64_t name = t.labels & 0xffffffU;
-    const std::uint64_t domain = t.labels >> 24;
-    constexpr std::uint64_t size = sizeof(scope_record);
-    port.ring.push_words(std::uint64_t{thread.id} << 32 | size << 16 | port.scope_type, t.begin,
-                         end, bytes, static_cast<std::uint64_t>(value), domain << 32 | name,
-                         t.parent, std::uint64_t{depth} << 32 | t.number);
-    if constexpr (Aggregate) {
-      port.scopes.find_or_insert(scope_row::key_type{domain << 32 | name})
-          .add(end - t.begin, bytes);
-    }
+    thread.depth = t.depth;
+    port.ring.push_words(port.scope_head, t.begin, end, bytes, static_cast<std::uint64_t>(value),
+                         t.labels, t.parent, std::uint64_t{t.depth} << 32 | t.number);
+    if constexpr (Aggregate) port.row_of(t.labels).add(end - t.begin, bytes);
   }
 };
 

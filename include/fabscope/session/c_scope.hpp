@@ -46,7 +46,7 @@ inline void c_push(const char* name) noexcept {
   const std::uint64_t label = port->table->label(name, std::strlen(name));
   const std::uint64_t domain =
       port->table->label(default_domain::name, std::strlen(default_domain::name));
-  stack->open[at] = session_recorder<true>::begin_labelled(*port, domain << 24 | label);
+  stack->open[at] = session_recorder<true>::begin_labelled(*port, domain << 32 | label);
 }
 
 inline void c_pop(std::uint64_t bytes, std::int64_t value) noexcept {

@@ -22,10 +22,12 @@ struct log_linear {
   static constexpr std::size_t buckets = std::size_t{top_bit - Bits + 1} << Bits;
 
   [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
-    if (value >= limit) value = limit - 1;
-    // With the low bits set, the shift of small values is 0: they are their own buckets.
-    const int width = static_cast<int>(std::bit_width(value | ((std::uint64_t{2} << Bits) - 1)));
-    const int shift = width - Bits - 1;
+    if (value >= limit) [[unlikely]]
+      value = limit - 1;
+    // With the low bits set, the shift of small values is 0: they are their own buckets. Number of
+    // the highest bit set, in one instruction: 63 - countl_zero gives three.
+    const int top = std::countl_zero(value | ((std::uint64_t{2} << Bits) - 1)) ^ 63;
+    const int shift = top - Bits;
     return (static_cast<std::size_t>(shift) << Bits) + static_cast<std::size_t>(value >> shift);
   }
   /// The smallest value of a bucket.
