@@ -23,6 +23,9 @@ FABSCOPE_NAMESPACE_BEGIN
 /// A row's level where only the issue of the operations was seen: it has count and bytes, and no
 /// times.
 inline constexpr std::uint8_t level_untimed = 15;
+/// A receive row's level where completions do not say how much came: its bytes are those of the
+/// posted buffers, an upper bound. They are not in nic_row.
+inline constexpr std::uint8_t level_posted_size = 14;
 
 /// Power-of-two class of a size: 0 for 0 bytes, k for 2^(k-1) to 2^k - 1 bytes.
 constexpr std::uint8_t size_class(std::uint64_t bytes) noexcept {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// libfabric's data-transfer calls as types: which member of which table, and which argument is
+// what. Layer: fabric.
+#pragma once
+
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <fabscope/core/config.hpp>
+#include <fabscope/event/operation_record.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+namespace fabric {
+
+/// A call as an operation policy sees it.
+struct request {
+  operation op = operation::none;
+  bool has_flags = false;  ///< a *msg call: `flags` replace the endpoint's own
+  std::uint64_t flags = 0;
+  std::uint64_t bytes = 0;
+  fi_addr_t peer = FI_ADDR_UNSPEC;
+  void* context = nullptr;  ///< the policy may put another one here
+};
+
+namespace detail {
+
+template <std::size_t N, class First, class... Rest>
+FABSCOPE_ALWAYS_INLINE constexpr auto& argument(First& first, Rest&... rest) noexcept {
+  if constexpr (N == 0) {
+    return first;
+  } else {
+    return argument<N - 1>(rest...);
+  }
+}
+
+inline std::uint64_t length_of(const iovec* parts, std::size_t count) noexcept {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; parts != nullptr && i < count; ++i) sum += parts[i].iov_len;
+  return sum;
+}
+
+}  // namespace detail
+
+/// Arguments: ..., length at Length, address at Address, ..., context last. Inject calls have none.
+template <std::size_t Length, std::size_t Address, bool Context = true>
+struct buffer_call {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, Args&... args) noexcept {
+    out.bytes = detail::argument<Length>(args...);
+    out.peer = detail::argument<Address>(args...);
+    if constexpr (Context) out.context = detail::argument<sizeof...(Args) - 1>(args...);
+  }
+  template <class Real, class... Args>
+  FABSCOPE_ALWAYS_INLINE static ssize_t call(Real real, fid_ep* ep, void* context, Args... args) {
+    if constexpr (Context) detail::argument<sizeof...(Args) - 1>(args...) = context;
+    return real(ep, args...);
+  }
+};
+
+/// Arguments: vector, descriptors, count, address, ..., context last.
+struct vector_call {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, Args&... args) noexcept {
+    out.bytes = detail::length_of(detail::argument<0>(args...), detail::argument<2>(args...));
+    out.peer = detail::argument<3>(args...);
+    out.context = detail::argument<sizeof...(Args) - 1>(args...);
+  }
+  template <class Real, class... Args>
+  FABSCOPE_ALWAYS_INLINE static ssize_t call(Real real, fid_ep* ep, void* context, Args... args) {
+    detail::argument<sizeof...(Args) - 1>(args...) = context;
+    return real(ep, args...);
+  }
+};
+
+/// Arguments: a message struct that holds everything, flags.
+struct message_call {
+  template <class Message>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, const Message*& message,
+                                              std::uint64_t& flags) noexcept {
+    out.has_flags = true;
+    out.flags = flags;
+    out.bytes = detail::length_of(message->msg_iov, message->iov_count);
+    out.peer = message->addr;
+    out.context = message->context;
+  }
+  // The sizes of the three message structs are the same in every libfabric from 1.17 to 2.6.
+  template <class Real, class Message>
+  FABSCOPE_ALWAYS_INLINE static ssize_t call(Real real, fid_ep* ep, void* context,
+                                             const Message* message, std::uint64_t flags) {
+    if (context == message->context) return real(ep, message, flags);
+    Message ours = *message;
+    ours.context = context;
+    return real(ep, &ours, flags);
+  }
+};
+
+/// One call: its name, the member of an ops table that it goes through, the order of its arguments.
+template <operation Op, auto Member, class Shape>
+struct operation_tag;
+template <operation Op, class Table, class Function, Function Table::*Member, class Shape>
+struct operation_tag<Op, Member, Shape> {
+  using table_type = Table;
+  using function_type = Function;
+  using shape = Shape;
+  static constexpr operation op = Op;
+  static constexpr Function Table::*member = Member;
+};
+
+template <class... Tags>
+struct operation_list {};
+
+using plain_call = buffer_call<1, 3>;               // buffer, length, descriptor, address
+using data_call = buffer_call<1, 4>;                // buffer, length, descriptor, data, address
+using inject_call = buffer_call<1, 2, false>;       // buffer, length, address
+using inject_data_call = buffer_call<1, 3, false>;  // buffer, length, data, address
+
+using message_operations =
+    operation_list<operation_tag<operation::send, &fi_ops_msg::send, plain_call>,
+                   operation_tag<operation::sendv, &fi_ops_msg::sendv, vector_call>,
+                   operation_tag<operation::sendmsg, &fi_ops_msg::sendmsg, message_call>,
+                   operation_tag<operation::senddata, &fi_ops_msg::senddata, data_call>,
+                   operation_tag<operation::inject, &fi_ops_msg::inject, inject_call>,
+                   operation_tag<operation::injectdata, &fi_ops_msg::injectdata, inject_data_call>,
+                   operation_tag<operation::recv, &fi_ops_msg::recv, plain_call>,
+                   operation_tag<operation::recvv, &fi_ops_msg::recvv, vector_call>,
+                   operation_tag<operation::recvmsg, &fi_ops_msg::recvmsg, message_call>>;
+
+using tagged_operations = operation_list<
+    operation_tag<operation::tsend, &fi_ops_tagged::send, plain_call>,
+    operation_tag<operation::tsendv, &fi_ops_tagged::sendv, vector_call>,
+    operation_tag<operation::tsendmsg, &fi_ops_tagged::sendmsg, message_call>,
+    operation_tag<operation::tsenddata, &fi_ops_tagged::senddata, data_call>,
+    operation_tag<operation::tinject, &fi_ops_tagged::inject, inject_call>,
+    operation_tag<operation::tinjectdata, &fi_ops_tagged::injectdata, inject_data_call>,
+    operation_tag<operation::trecv, &fi_ops_tagged::recv, plain_call>,
+    operation_tag<operation::trecvv, &fi_ops_tagged::recvv, vector_call>,
+    operation_tag<operation::trecvmsg, &fi_ops_tagged::recvmsg, message_call>>;
+
+using rma_operations = operation_list<
+    operation_tag<operation::read, &fi_ops_rma::read, plain_call>,
+    operation_tag<operation::readv, &fi_ops_rma::readv, vector_call>,
+    operation_tag<operation::readmsg, &fi_ops_rma::readmsg, message_call>,
+    operation_tag<operation::write, &fi_ops_rma::write, plain_call>,
+    operation_tag<operation::writev, &fi_ops_rma::writev, vector_call>,
+    operation_tag<operation::writemsg, &fi_ops_rma::writemsg, message_call>,
+    operation_tag<operation::writedata, &fi_ops_rma::writedata, data_call>,
+    operation_tag<operation::inject_write, &fi_ops_rma::inject, inject_call>,
+    operation_tag<operation::inject_writedata, &fi_ops_rma::injectdata, inject_data_call>>;
+
+}  // namespace fabric
+
+FABSCOPE_NAMESPACE_END

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operation policy that times: from the accepted call to the read completion. Layer: fabric.
+#pragma once
+
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include <fabscope/clock/counter_clock.hpp>
+#include <fabscope/fabric/concepts.hpp>
+#include <fabscope/fabric/context_slot.hpp>
+#include <fabscope/fabric/session_part.hpp>
+#include <fabscope/fabric/thread_state.hpp>
+#include <fabscope/scope/port.hpp>
+
+FABSCOPE_NAMESPACE_BEGIN
+
+namespace fabric {
+
+namespace detail {
+
+/// Gives the thread its part in the session. Null if it cannot record.
+FABSCOPE_NOINLINE inline thread_state* set_up_thread(thread_port& port) noexcept {
+  fabric_session* session = nullptr;
+  if (registry* all = the_registry()) {
+    const control_lock lock(all->mutex);
+    session = session_part_locked(port.table);
+  }
+  if (session == nullptr) return nullptr;
+  static constexpr char key = 0;
+  void* memory = port.table->memory(port.thread, &key, 0, sizeof(thread_state));
+  auto* nics =
+      static_cast<nic_row*>(port.table->memory(port.thread, &key, session->nic_type, max_nics));
+  void* ring = port.table->memory(port.thread, &session->number, 0,
+                                  static_cast<std::uint32_t>(spsc_ring<busy_interval>::bytes_needed(
+                                      thread_state::interval_slots)));
+  if (memory == nullptr || nics == nullptr || ring == nullptr) return nullptr;
+  auto* state = static_cast<thread_state*>(memory);
+  if (!state->ready) {
+    state = ::new (memory) thread_state;
+    state->port = &port;
+    state->clock = port.clock;
+    state->session = session;
+    state->operation_type = session->operation_type;
+    std::memcpy(state->gap_limit, session->gap_limit, sizeof state->gap_limit);
+    for (std::uint32_t i = 0; i < max_nics; ++i) state->nics[i].row = &nics[i];
+    state->intervals = spsc_ring<busy_interval>::place(ring, thread_state::interval_slots);
+    if (!state->links.start(port, session->link_type) ||
+        !state->histograms.start(port, session->histogram_type) ||
+        !state->errors.start(port, session->error_type) ||
+        !state->tallies.start(port, session->tally_type) ||
+        !state->polls.start(port, session->cq_type)) {
+      return nullptr;
+    }
+    state->place(state->links.capacity());
+    state->ready = true;
+    session->add(*state);
+  }
+  // What an earlier thread has left here and does not concern this one.
+  state->depth = 0;
+  state->retrying = 0;
+  for (retry_part& retry : state->retries) retry.count = 0;
+  for (queue_part& queue : state->queues) {
+    if (queue.row != nullptr) relaxed_store(queue.row->last, 0);
+    queue = {};
+  }
+  pool().prefault(64);
+  port.fabric = state;
+  return state;
+}
+
+/// Stands for "asked and refused", so that a thread without room does not ask at every call.
+inline thread_state* refused_thread() noexcept {
+  static constinit thread_state* made = nullptr;
+  thread_state* known = __atomic_load_n(&made, __ATOMIC_ACQUIRE);
+  if (known != nullptr) return known;
+  auto* fresh = new (std::nothrow) thread_state;
+  if (fresh == nullptr) return nullptr;
+  fresh->depth = 1;
+  if (__atomic_compare_exchange_n(&made, &known, fresh, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    return fresh;
+  }
+  delete fresh;
+  return known;
+}
+
+}  // namespace detail
+
+/// Times operations on the session's clock and sums them per link and NIC; see concepts.hpp for
+/// what the functions mean. Threads: any.  Progress: wait-free, except beside a walk (fi_cancel,
+/// fi_close of an endpoint). Cost: an operation two clock reads, a poll one; no atomic
+/// read-modify-write.
+struct timing {
+  using thread = detail::thread_state;
+  struct attempt {
+    detail::context_slot* slot;
+    std::uint64_t begin;
+    std::uint32_t remote;
+    reason why;
+  };
+
+  FABSCOPE_ALWAYS_INLINE static thread* enter() noexcept {
+    const std::uint32_t mask = fabscope::detail::current_mask();
+    if ((mask & recording_fabric) == 0) return nullptr;
+    fabscope::detail::thread_port* port = fabscope::detail::port_for(mask);
+    if (port == nullptr) [[unlikely]]
+      return nullptr;
+    auto* state = static_cast<thread*>(port->fabric);
+    if (state == nullptr) [[unlikely]] {
+      state = detail::set_up_thread(*port);
+      if (state == nullptr) {
+        port->fabric = detail::refused_thread();
+        return nullptr;
+      }
+    }
+    return state->depth == 0 ? state : nullptr;
+  }
+
+  static bool nested() noexcept {
+    const auto* state = static_cast<const thread*>(fabscope::detail::tls_port->fabric);
+    return state != nullptr && state->ready && state->depth != 0;
+  }
+
+  FABSCOPE_ALWAYS_INLINE static attempt issue(thread& t, endpoint& ep, request& call) noexcept {
+    attempt made{nullptr, 0, remote_of(ep, call), reason::none};
+    if (!is_inject(call.op)) {
+      const endpoint_side& side = is_receive(call.op) ? ep.receive : ep.transmit;
+      made.why = call.has_flags ? detail::judge_call(side, call.flags) : side.plain;
+      if (made.why == reason::none) [[likely]] {
+        made.slot = detail::pool().get(t.magazine);
+        if (made.slot == nullptr) [[unlikely]]
+          made.why = reason::pool_full;
+      }
+      if (made.slot != nullptr) {
+        const completion_level level = call.has_flags ? detail::level_of(call.flags) : side.level;
+        fill(*made.slot, t, ep, call, made.remote, level);
+        call.context = made.slot;
+      }
+    }
+    made.begin = now_ticks(t.clock);
+    if (made.slot != nullptr) {
+      relaxed_store(made.slot->begin, made.begin);
+      release_store(made.slot->done, std::uint8_t{0});  // pairs with slot_walk::each
+    }
+    return made;
+  }
+
+  FABSCOPE_ALWAYS_INLINE static void issued(thread& t, endpoint& ep, const request& call,
+                                            const attempt& made, std::int64_t result) noexcept {
+    // From here on the slot belongs to whoever reads the completion.
+    if (result == 0) [[likely]] {
+      if (t.retrying != 0) [[unlikely]]
+        accepted(t, ep, call, made);
+      if (is_inject(call.op))
+        injected(t, ep, call, made);
+      else if (made.slot == nullptr) [[unlikely]]
+        untimed(t, ep, call, made);
+      return;
+    }
+    refused(t, ep, call, made, result);
+  }
+
+  static std::uint64_t wait_begins(thread& t) noexcept { return now_ticks(t.clock); }
+
+  FABSCOPE_ALWAYS_INLINE static void polled(thread& t, completion_queue& queue,
+                                            const poll& result) noexcept {
+    const std::uint64_t now = now_ticks(t.clock);
+    cq_row& row = row_of(t, queue);
+    const std::uint64_t last = relaxed_load(row.last);
+    relaxed_store(row.last, now);
+    relaxed_add(row.polls, 1);
+    if (result.may_wait) [[unlikely]]
+      waited(row, result, now);
+    const std::uint64_t gap = (result.may_wait ? result.wait_begin : now) - last;
+    if (gap < t.gap_limit[0]) [[likely]]
+      relaxed_add(row.gap[0], 1);
+    else if (last != 0)
+      long_gap(t, row, gap, now);
+    if (result.count <= 0) return;
+    if (result.is_error)
+      failed(t, row, result, now);
+    else
+      completed(t, queue, row, result, now);
+  }
+
+  /// Recording is off, but operations from before are still in flight.
+  FABSCOPE_NOINLINE static void restore(completion_queue& queue, const poll& result) noexcept {
+    const std::uint32_t stride =
+        result.is_error ? static_cast<std::uint32_t>(sizeof(fi_cq_err_entry)) : queue.entry_bytes;
+    if (stride == 0) return;
+    const std::int64_t count = result.is_error ? 1 : result.count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (detail::context_slot* slot = put_back(result.entries, i, stride)) give_up(*slot);
+    }
+  }
+
+  /// The application names its context; the provider knows our slot. Operations with the same
+  /// context are tried from the oldest on, as a provider would.
+  template <class Real>
+  static ssize_t cancel(endpoint& ep, void* context, Real&& real) {
+    const detail::slot_walk walk;
+    std::uint64_t after = 0;
+    for (;;) {
+      detail::context_slot* oldest = nullptr;
+      const auto look = [&](detail::context_slot& slot) noexcept {
+        if (relaxed_load(slot.context) != reinterpret_cast<std::uintptr_t>(context)) return;
+        if ((slot.marks & detail::context_slot::cancelled) != 0) return;
+        const std::uint64_t begin = relaxed_load(slot.begin);
+        if (begin > after && (oldest == nullptr || begin < oldest->begin)) oldest = &slot;
+      };
+      walk.each(ep.number, look);
+      if (ep.alias_of != 0) walk.each(ep.alias_of, look);
+      if (oldest == nullptr) break;
+      after = relaxed_load(oldest->begin);
+      const ssize_t result = real(oldest);
+      if (result == 0) relaxed_store(oldest->marks, detail::context_slot::cancelled);
+      if (result != -FI_ENOENT) return result;
+    }
+    return real(context);
+  }
+
+  static void opened(endpoint& ep) noexcept {
+    detail::registry* all = &detail::known_registry();
+    const detail::control_lock lock(all->mutex);
+    if (detail::fabric_session* session = running()) detail::label_endpoint(*session, ep);
+  }
+
+  static std::uint32_t label(std::uint32_t name) noexcept {
+    detail::fabric_session* session = running();
+    return session == nullptr ? 0 : session->label(detail::registry_pointer->texts[name - 1]);
+  }
+
+  /// What is still in flight will never be reported, or late: it ends here.
+  static void closed(endpoint& ep) noexcept {
+    thread* t = enter();
+    const detail::slot_walk walk;
+    const std::uint64_t now = t == nullptr ? 0 : now_ticks(t->clock);
+    walk.each(ep.number, [&](detail::context_slot& slot) noexcept {
+      const auto op = static_cast<operation>(slot.op);
+      const completion_queue* queue = is_receive(op) ? ep.receive.queue : ep.transmit.queue;
+      if (t != nullptr && slot.session == session_byte(*t)) abandoned(*t, slot, now);
+      relaxed_store(slot.marks, detail::context_slot::abandoned);
+      relaxed_store(slot.owner, queue == nullptr ? 0U : queue->number);
+      if (queue == nullptr) walk.put(slot);
+    });
+  }
+
+  /// Entries that were not read are gone.
+  static void closed(completion_queue& queue) noexcept {
+    const detail::slot_walk walk;
+    walk.each(queue.number, [&](detail::context_slot& slot) noexcept { walk.put(slot); });
+  }
+
+ private:
+  using context_slot = detail::context_slot;
+
+  static detail::fabric_session* running() noexcept {
+    return detail::session_part_locked(fabscope::detail::find_session());
+  }
+  static std::uint8_t session_byte(const thread& t) noexcept {
+    return static_cast<std::uint8_t>(t.port->session);
+  }
+
+  FABSCOPE_ALWAYS_INLINE static std::uint32_t remote_of(const endpoint& ep,
+                                                        const request& call) noexcept {
+    if (ep.addresses == nullptr) return 0;
+    if (is_receive(call.op) && !ep.directed_receive) return 0;
+    return ep.addresses->label_of(call.peer & ep.address_mask);
+  }
+
+  FABSCOPE_ALWAYS_INLINE static void fill(context_slot& slot, thread& t, const endpoint& ep,
+                                          const request& call, std::uint32_t remote,
+                                          completion_level level) noexcept {
+    relaxed_store(slot.context, reinterpret_cast<std::uintptr_t>(call.context));
+    relaxed_store(slot.bytes, call.bytes);
+    relaxed_store(slot.cause, t.port->thread->cause);
+    relaxed_store(slot.ends, relaxed_load(ep.ends));
+    relaxed_store(slot.remote, remote);
+    relaxed_store(slot.op, static_cast<std::uint8_t>(call.op));
+    relaxed_store(slot.level, static_cast<std::uint8_t>(level));
+    relaxed_store(slot.retries, std::uint16_t{0});
+    relaxed_store(slot.owner, ep.number);
+    relaxed_store(slot.nic_slot, ep.nic_slot);
+    relaxed_store(slot.marks, std::uint8_t{0});
+    relaxed_store(slot.session, session_byte(t));
+    if (t.retrying != 0) [[unlikely]] {
+      if (const detail::retry_part* retry = retry_of(t, ep, call.op, remote)) {
+        relaxed_store(slot.retries,
+                      static_cast<std::uint16_t>(retry->count < 0xffff ? retry->count : 0xffff));
+      }
+    }
+  }
+
+  /// The operation of an entry that is ours, its context put back; null if the entry is not.
+  FABSCOPE_ALWAYS_INLINE static context_slot* put_back(void* entries, std::int64_t i,
+                                                       std::uint32_t stride) noexcept {
+    char* entry = static_cast<char*>(entries) + static_cast<std::size_t>(i) * stride;
+    void* context;
+    std::memcpy(&context, entry, sizeof context);
+    if (!detail::pool().owns(context)) return nullptr;
+    auto* slot = static_cast<context_slot*>(context);
+    const std::uint64_t theirs = relaxed_load(slot->context);
+    std::memcpy(entry, &theirs, sizeof theirs);
+    return slot;
+  }
+
+  static void give_up(context_slot& slot) noexcept {
+    detail::take_over(slot);
+    const detail::control_lock lock(detail::walk_mutex);
+    detail::pool().put(*detail::spare_magazine, &slot);
+  }
+
+  FABSCOPE_ALWAYS_INLINE static cq_row& row_of(thread& t, const completion_queue& queue) noexcept {
+    detail::queue_part& part = t.queues[queue.number % thread::queue_parts];
+    if (part.number != queue.number) [[unlikely]]
+      find_row(t, queue, part);
+    return *part.row;
+  }
+  FABSCOPE_NOINLINE static void find_row(thread& t, const completion_queue& queue,
+                                         detail::queue_part& part) noexcept {
+    char name[32] = "cq ";
+    std::size_t size = 3;
+    char digits[12];
+    std::size_t count = 0;
+    for (std::uint32_t n = queue.number; n != 0; n /= 10)
+      digits[count++] = static_cast<char>('0' + n % 10);
+    while (count != 0) name[size++] = digits[--count];
+    const std::uint32_t nic =
+        queue.nic == 0
+            ? 0
+            : relaxed_load(
+                  t.session->nic_labels[queue.nic <= detail::max_nics ? queue.nic - 1
+                                                                      : detail::max_nics - 1]);
+    const std::uint32_t label = t.session->label({name, size});
+    part.row = &t.polls.find({std::uint64_t{label} << 32 | nic, t.port->thread->id}, *t.port);
+    part.number = queue.number;
+    relaxed_store(part.row->capacity, queue.capacity);
+  }
+
+  static void waited(cq_row& row, const poll& result, std::uint64_t now) noexcept {
+    relaxed_add(row.blocking, 1);
+    relaxed_add(row.blocked, now - result.wait_begin);
+  }
+  FABSCOPE_NOINLINE static void long_gap(const thread& t, cq_row& row, std::uint64_t gap,
+                                         std::uint64_t now) noexcept {
+    std::size_t bucket = 1;
+    while (bucket < cq_row::gap_buckets - 1 && gap >= t.gap_limit[bucket]) ++bucket;
+    relaxed_add(row.gap[bucket], 1);
+    if (gap > relaxed_load(row.longest)) {
+      relaxed_store(row.longest, gap);
+      relaxed_store(row.longest_end, now);
+    }
+  }
+
+  static void completed(thread& t, const completion_queue& queue, cq_row& row, const poll& result,
+                        std::uint64_t now) noexcept {
+    relaxed_add(row.productive, 1);
+    relaxed_add(row.entries, static_cast<std::uint64_t>(result.count));
+    relaxed_max(row.most, static_cast<std::uint64_t>(result.count));
+    const std::uint32_t stride = queue.entry_bytes;
+    if (stride == 0) return;
+    for (std::int64_t i = 0; i < result.count; ++i) {
+      context_slot* slot = put_back(result.entries, i, stride);
+      if (slot == nullptr) continue;
+      detail::take_over(*slot);
+      if (!is_current(t, *slot)) [[unlikely]] {
+        detail::pool().put(t.magazine, slot);
+        continue;
+      }
+      const auto op = static_cast<operation>(relaxed_load(slot->op));
+      std::uint64_t bytes = relaxed_load(slot->bytes);
+      std::uint32_t remote = relaxed_load(slot->remote);
+      std::uint16_t flags = 0;
+      if (is_receive(op)) {
+        if (queue.has_length) {
+          const char* entry =
+              static_cast<const char*>(result.entries) + static_cast<std::size_t>(i) * stride;
+          std::memcpy(&bytes, entry + offsetof(fi_cq_msg_entry, len), sizeof bytes);
+        } else {
+          flags = operation_record::posted_size;
+        }
+        if (remote == 0 && result.sources != nullptr && queue.addresses != nullptr) {
+          remote = queue.addresses->label_of(result.sources[i]);
+        }
+      }
+      succeeded(t, *slot, op, remote, bytes, flags, now);
+      detail::pool().put(t.magazine, slot);
+    }
+  }
+
+  static bool is_current(const thread& t, const context_slot& slot) noexcept {
+    return (relaxed_load(slot.marks) & context_slot::abandoned) == 0 &&
+           relaxed_load(slot.session) == session_byte(t);
+  }
+
+  FABSCOPE_ALWAYS_INLINE static void succeeded(thread& t, const context_slot& slot, operation op,
+                                               std::uint32_t remote, std::uint64_t bytes,
+                                               std::uint16_t flags, std::uint64_t now) noexcept {
+    const std::uint64_t begin = relaxed_load(slot.begin);
+    const std::uint64_t ends = relaxed_load(slot.ends);
+    const std::uint8_t level = relaxed_load(slot.level);
+    const std::uint8_t nic = relaxed_load(slot.nic_slot);
+    const bool known = (flags & operation_record::posted_size) == 0;
+    t.count(ends,
+            link_row::kind_of(remote, static_cast<std::uint8_t>(op), size_class(bytes),
+                              known ? level : level_posted_size),
+            now - begin, bytes);
+    count_nic(t, nic, ends, op, known ? bytes : 0);
+    if (!is_receive(op)) t.busy(nic, begin, now);
+    write(t, begin, now, bytes, relaxed_load(slot.cause), ends, remote, 0, op, level, flags,
+          relaxed_load(slot.retries));
+  }
+
+  FABSCOPE_ALWAYS_INLINE static void count_nic(thread& t, std::uint32_t nic, std::uint64_t ends,
+                                               operation op, std::uint64_t bytes) noexcept {
+    detail::nic_part& part = t.nics[nic];
+    if (part.used == 0) [[unlikely]] {
+      part.row->set_key({ends & 0xffffffffU});
+      release_store(part.row->used, row_in_use);
+      relaxed_store(part.used, 1);
+    }
+    part.row->add(op, bytes);
+  }
+
+  FABSCOPE_ALWAYS_INLINE static void write(thread& t, std::uint64_t begin, std::uint64_t end,
+                                           std::uint64_t bytes, std::uint64_t cause,
+                                           std::uint64_t ends, std::uint32_t remote,
+                                           std::uint32_t error, operation op, std::uint8_t level,
+                                           std::uint16_t flags, std::uint32_t retries) noexcept {
+    constexpr std::uint64_t size = sizeof(operation_record);
+    t.port->ring.push_words(std::uint64_t{t.port->thread->id} << 32 | size << 16 | t.operation_type,
+                            begin, end, bytes, cause, std::uint64_t{remote} << 32 | ends >> 32,
+                            std::uint64_t{error} << 32 | (ends & 0xffffffffU),
+                            std::uint64_t{retries} << 32 | std::uint64_t{flags} << 16 |
+                                std::uint64_t{level} << 8 | static_cast<std::uint64_t>(op));
+  }
+
+  // The rest is rare.
+
+  FABSCOPE_NOINLINE static void failed(thread& t, cq_row& row, const poll& result,
+                                       std::uint64_t now) noexcept {
+    relaxed_add(row.errors, 1);
+    auto* entry = static_cast<fi_cq_err_entry*>(result.entries);
+    context_slot* slot = put_back(entry, 0, sizeof(fi_cq_err_entry));
+    if (slot == nullptr) return;
+    detail::take_over(*slot);
+    if (is_current(t, *slot)) {
+      const auto op = static_cast<operation>(slot->op);
+      const auto error = static_cast<std::uint32_t>(entry->err < 0 ? -entry->err : entry->err);
+      const std::uint64_t bytes = is_receive(op) ? entry->len : slot->bytes;
+      count_failure(t, slot->ends, slot->remote, op, failure_stage::completion, error, bytes);
+      if (!is_receive(op)) {
+        t.busy(slot->nic_slot, slot->begin, now);
+      }
+      write(t, slot->begin, now, bytes, slot->cause, slot->ends, slot->remote, error, op,
+            slot->level, 0, slot->retries);
+    }
+    detail::pool().put(t.magazine, slot);
+  }
+
+  static void abandoned(thread& t, const context_slot& slot, std::uint64_t now) noexcept {
+    const auto op = static_cast<operation>(slot.op);
+    count_failure(t, slot.ends, slot.remote, op, failure_stage::closed, 0, slot.bytes);
+    if (!is_receive(op)) t.busy(slot.nic_slot, slot.begin, now);
+    write(t, slot.begin, now, slot.bytes, slot.cause, slot.ends, slot.remote, 0, op, slot.level,
+          operation_record::abandoned, slot.retries);
+  }
+
+  static link_error_row& count_failure(thread& t, std::uint64_t ends, std::uint32_t remote,
+                                       operation op, failure_stage stage, std::uint32_t error,
+                                       std::uint64_t bytes) noexcept {
+    const std::uint64_t kind =
+        static_cast<std::uint64_t>(stage) << 40 | static_cast<std::uint64_t>(op) << 32 | remote;
+    link_error_row& row = t.errors.find({ends, kind, error}, *t.port);
+    relaxed_add(row.count, 1);
+    relaxed_add(row.bytes, bytes);
+    return row;
+  }
+
+  static detail::retry_part* retry_of(thread& t, const endpoint& ep, operation op,
+                                      std::uint32_t remote) noexcept {
+    detail::retry_part& part = t.retries[ep.number % thread::retry_parts];
+    const bool same = part.count != 0 && part.endpoint == ep.number && part.remote == remote &&
+                      part.op == static_cast<std::uint8_t>(op);
+    return same ? &part : nullptr;
+  }
+
+  /// The call returned an error: nothing is in flight.
+  FABSCOPE_NOINLINE static void refused(thread& t, const endpoint& ep, const request& call,
+                                        const attempt& made, std::int64_t result) noexcept {
+    if (made.slot != nullptr) {
+      detail::take_over(*made.slot);
+      detail::pool().put(t.magazine, made.slot);
+    }
+    const bool again = result == -FI_EAGAIN;
+    const auto error = static_cast<std::uint32_t>(result < 0 ? -result : result);
+    count_failure(t, relaxed_load(ep.ends), made.remote, call.op, failure_stage::issue, error,
+                  again ? 0 : call.bytes);
+    if (!again) return;
+    if (detail::retry_part* known = retry_of(t, ep, call.op, made.remote)) {
+      ++known->count;
+      return;
+    }
+    detail::retry_part& part = t.retries[ep.number % thread::retry_parts];
+    if (part.count == 0) ++t.retrying;
+    part = {made.begin, ep.number, made.remote, 1, static_cast<std::uint8_t>(call.op)};
+  }
+
+  FABSCOPE_NOINLINE static void accepted(thread& t, const endpoint& ep, const request& call,
+                                         const attempt& made) noexcept {
+    detail::retry_part* part = retry_of(t, ep, call.op, made.remote);
+    if (part == nullptr) return;
+    const std::uint64_t kind = static_cast<std::uint64_t>(call.op) << 32 | made.remote;
+    link_error_row& row =
+        t.errors.find({relaxed_load(ep.ends), kind, std::uint64_t{FI_EAGAIN}}, *t.port);
+    const std::uint64_t stall = made.begin - part->first;
+    relaxed_add(row.stall, stall);
+    relaxed_max(row.stall_max, stall);
+    part->count = 0;
+    --t.retrying;
+  }
+
+  /// There will be no completion: what can be timed is the call.
+  FABSCOPE_NOINLINE static void injected(thread& t, const endpoint& ep, const request& call,
+                                         const attempt& made) noexcept {
+    const std::uint64_t now = now_ticks(t.clock);
+    const std::uint64_t ends = relaxed_load(ep.ends);
+    t.count(ends,
+            link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                              size_class(call.bytes), 0),
+            now - made.begin, call.bytes);
+    count_nic(t, ep.nic_slot, ends, call.op, call.bytes);
+    write(t, made.begin, now, call.bytes, t.port->thread->cause, ends, made.remote, 0, call.op, 0,
+          0, 0);
+  }
+
+  /// Passed through untouched. A receive of that kind says nothing about what came.
+  FABSCOPE_NOINLINE static void untimed(thread& t, const endpoint& ep, const request& call,
+                                        const attempt& made) noexcept {
+    t.tally(t.session->reason_label[static_cast<std::size_t>(made.why)],
+            t.session->op_label[static_cast<std::size_t>(call.op)]);
+    if (is_receive(call.op)) return;
+    const std::uint64_t ends = relaxed_load(ep.ends);
+    link_row& row = t.link(ends, link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                                                   size_class(call.bytes), level_untimed));
+    row.add_untimed(call.bytes);
+    count_nic(t, ep.nic_slot, ends, call.op, call.bytes);
+    write(t, made.begin, made.begin, call.bytes, t.port->thread->cause, ends, made.remote, 0,
+          call.op, level_untimed, operation_record::untimed, 0);
+  }
+};
+static_assert(operation_policy<timing> && operation_policy<passive_policy>);
+
+}  // namespace fabric
+
+FABSCOPE_NAMESPACE_END
