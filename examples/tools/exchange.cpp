@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fabscope-exchange: endpoints exchange checked messages over libfabric, recorded by fabscope.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,7 @@ int run_here(const options& o, board& shared, unsigned first, unsigned last) {
     std::vector<std::thread> threads;
     for (unsigned i = first; i < last; ++i) {
       threads.emplace_back([&, i] {
+        ::pthread_setname_np(::pthread_self(), ("endpoint " + std::to_string(i)).c_str());
         guarded(shared, i, [&] {
           exchange::participant part(fabric, shared, i, o, phases);
           part.run();

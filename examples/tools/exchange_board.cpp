@@ -82,12 +82,15 @@ bool write_reference(const board& shared, const options& o, const std::string& p
         std::fprintf(
             out,
             "%s\n  {\"call\": \"%s\", \"peer\": \"%s\", \"posted\": %llu, \"completed\": %llu, "
-            "\"bytes\": %llu, \"again\": %llu, \"never\": %llu, \"errors\": {",
+            "\"bytes\": %llu, \"again\": %llu, \"closed\": %llu, \"late\": %llu, \"open\": %llu, "
+            "\"errors\": {",
             comma, call_names[c], p == nobody ? "" : shared.places[p].text,
             static_cast<unsigned long long>(n.posted.get()),
             static_cast<unsigned long long>(n.completed.get()),
             static_cast<unsigned long long>(n.bytes.get()),
             static_cast<unsigned long long>(n.again.get()),
+            static_cast<unsigned long long>(n.closed.get()),
+            static_cast<unsigned long long>(n.late.get()),
             static_cast<unsigned long long>(n.open()));
         const char* between = "";
         for (const counts::failure& f : n.failures) {

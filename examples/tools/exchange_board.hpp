@@ -40,6 +40,8 @@ struct counts {
   count completed;  ///< success completions
   count bytes;      ///< of those
   count again;      ///< times that the call was answered with -FI_EAGAIN
+  count closed;     ///< outstanding when their endpoint was closed
+  count late;       ///< of those: had an error completion all the same
   struct failure {
     std::atomic<int> error{0};  ///< an errno value, 0: unused
     count times;
@@ -48,7 +50,7 @@ struct counts {
 
   void fail(int error);
   std::uint64_t failed() const;
-  std::uint64_t open() const { return posted.get() - completed.get() - failed(); }
+  std::uint64_t open() const { return posted.get() - completed.get() - closed.get() - failed(); }
 };
 
 /// One endpoint as the others see it.

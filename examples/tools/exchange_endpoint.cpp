@@ -214,9 +214,10 @@ void endpoint::read_error() {
   must("fi_cq_readerr", rc);
   if (entry.op_context == nullptr) throw failure("an operation without context", entry.err);
   request& r = *static_cast<request*>(entry.op_context);
-  own_.of(r.what, r.peer).fail(entry.err);
   release(r);
-  if (entry.err != FI_ECANCELED && !closing_) {
+  if (closed_) return own_.of(r.what, r.peer).late.add();
+  own_.of(r.what, r.peer).fail(entry.err);
+  if (entry.err != FI_ECANCELED) {
     throw failure(std::string(call_names[static_cast<unsigned>(r.what)]) + " with endpoint " +
                       std::to_string(r.peer),
                   entry.err);
@@ -261,9 +262,12 @@ void endpoint::cancel(const std::vector<request*>& receives) {
 }
 
 void endpoint::close() {
-  closing_ = true;
+  for (auto& peers : own_.calls) {
+    for (counts& n : peers) n.closed.add(n.open());
+  }
+  closed_ = true;
   endpoint_.reset();
-  // Providers differ: some report each operation as canceled, others say nothing.
+  // Providers differ: some still report each operation as canceled, others say nothing.
   for (int empty = 0; empty < 100;) empty = progress() ? 0 : empty + 1;
 }
 

@@ -109,7 +109,7 @@ class endpoint {
   unsigned index_;
   unsigned meetings_ = 0;
   std::uint64_t outstanding_ = 0;
-  bool closing_ = false;
+  bool closed_ = false;
 
   std::vector<char> memory_;
   std::vector<fi_addr_t> peers_;

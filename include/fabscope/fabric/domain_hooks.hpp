@@ -5,6 +5,7 @@
 #include <rdma/fi_domain.h>
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include <fabscope/fabric/caller.hpp>
@@ -64,8 +65,9 @@ struct vector_hooks {
  private:
   // The provider tells the address of each fi_addr that it has just given. The application is
   // inside a call that changes this address vector, so this is a moment at which it may be asked.
+  // udp;ofi_rxd 1.17 does not know its own fi_addr 0: then it is what the application inserted.
   static void learn(const table_prefix& prefix, const fi_addr_t* given, std::size_t count,
-                    fi_addr_t first) noexcept {
+                    fi_addr_t first, const void* inserted_addresses) noexcept {
     auto& hook = *static_cast<address_vector*>(prefix.hook);
     const auto& real = original_of<fi_ops_av>(prefix);
     if (!has_member(&real, &fi_ops_av::lookup)) return;
@@ -76,7 +78,14 @@ struct vector_hooks {
       if (at == FI_ADDR_NOTAVAIL) continue;
       alignas(8) unsigned char address[512] = {};
       std::size_t size = sizeof address;
-      if (real.lookup(hook.object, at, address, &size) != 0 || size > sizeof address) continue;
+      if (real.lookup(hook.object, at, address, &size) != 0) {
+        size = hook.format == FI_SOCKADDR_IN    ? sizeof(sockaddr_in)
+               : hook.format == FI_SOCKADDR_IN6 ? sizeof(sockaddr_in6)
+                                                : 0;
+        if (size == 0 || inserted_addresses == nullptr) continue;
+        std::memcpy(address, static_cast<const char*>(inserted_addresses) + i * size, size);
+      }
+      if (size > sizeof address) continue;
       const std::uint32_t name = all->text(address_text(hook.format, address, size));
       hook.addresses->set(at & hook.mask, name, Policy::label(name));
     }
@@ -84,7 +93,7 @@ struct vector_hooks {
 
   template <class Real>
   static int inserted(const table_prefix& prefix, fi_addr_t* given, std::size_t count,
-                      Real&& real) {
+                      const void* addresses, Real&& real) {
     auto& hook = *static_cast<address_vector*>(prefix.hook);
     int result;
     {
@@ -96,9 +105,9 @@ struct vector_hooks {
     } else if (result > 0) {
       // Without an array for them, a table hands out the next indices.
       if (given != nullptr)
-        learn(prefix, given, count, 0);
+        learn(prefix, given, count, 0, addresses);
       else if (hook.is_table)
-        learn(prefix, nullptr, static_cast<std::size_t>(result), hook.inserted);
+        learn(prefix, nullptr, static_cast<std::size_t>(result), hook.inserted, nullptr);
       hook.inserted += static_cast<std::uint64_t>(result);
     }
     return result;
@@ -106,21 +115,22 @@ struct vector_hooks {
 
   static int insert(fid_av* av, const void* address, std::size_t count, fi_addr_t* given,
                     std::uint64_t flags, void* context) {
-    return inserted(prefix_of(av->ops), given, count, [&](const fi_ops_av& real) {
+    return inserted(prefix_of(av->ops), given, count, address, [&](const fi_ops_av& real) {
       return real.insert(av, address, count, given, flags, context);
     });
   }
   static int insertsvc(fid_av* av, const char* node, const char* service, fi_addr_t* given,
                        std::uint64_t flags, void* context) {
-    return inserted(prefix_of(av->ops), given, 1, [&](const fi_ops_av& real) {
+    return inserted(prefix_of(av->ops), given, 1, nullptr, [&](const fi_ops_av& real) {
       return real.insertsvc(av, node, service, given, flags, context);
     });
   }
   static int insertsym(fid_av* av, const char* node, std::size_t nodes, const char* service,
                        std::size_t services, fi_addr_t* given, std::uint64_t flags, void* context) {
-    return inserted(prefix_of(av->ops), given, nodes * services, [&](const fi_ops_av& real) {
-      return real.insertsym(av, node, nodes, service, services, given, flags, context);
-    });
+    return inserted(
+        prefix_of(av->ops), given, nodes * services, nullptr, [&](const fi_ops_av& real) {
+          return real.insertsym(av, node, nodes, service, services, given, flags, context);
+        });
   }
   static int remove(fid_av* av, fi_addr_t* given, std::size_t count, std::uint64_t flags) {
     const table_prefix& prefix = prefix_of(av->ops);
