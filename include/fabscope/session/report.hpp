@@ -54,7 +54,7 @@ inline void print_process(std::string& to, const report_data& data) {
   line("ranks", number_or_unknown(head.size));
   line("pid", std::to_string(head.pid));
   line("command", word(entry_text(head.command)));
-  line("launcher", word(entry_text(head.launcher)));
+  line("launcher", word(entry_text(head.launcher), "none"));
   line("job", word(entry_text(head.job)));
   line("level", to_string(static_cast<level>(head.level)));
   const clock_map_data& clock = head.clock_map;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -191,14 +192,10 @@ inline std::vector<link_line> link_lines(const report_data& data) {
     out.push_back({data.key_name(r, r.local), data.key_name(r, r.remote), data.key_name(r, r.nic),
                    kind_of(r), r.size, r.level, link_cells(data, r)});
   }
-  std::vector<std::pair<merge_key, std::uint64_t>> failed;  // (nic, local, remote, op) and how many
+  std::map<merge_key, std::uint64_t> failed;  // (nic, local, remote, op) and how many
   for (const link_error_row& r : data.errors) {
     if (!is_failure(r)) continue;
-    const merge_key key{r.nic, r.local, r.remote, r.op, r.used == row_is_other ? 1U : 0U};
-    std::size_t at = 0;
-    while (at < failed.size() && failed[at].first != key) ++at;
-    if (at == failed.size()) failed.push_back({key, 0});
-    failed[at].second += r.count;
+    failed[{r.nic, r.local, r.remote, r.op, r.used == row_is_other ? 1U : 0U}] += r.count;
   }
   for (const auto& [key, count] : failed) {
     link_error_row r;
