@@ -57,13 +57,14 @@ inline std::string word(std::string_view name, const char* none = unknown_text) 
   return std::string(writer.view());
 }
 
-/// Rows under column names; numbers to the right, names (columns that begin with '<') to the left.
+/// Rows under column names; numbers to the right, names (columns that begin with '<'
+/// and a letter) to the left.
 class report_table {
  public:
   explicit report_table(std::vector<std::string> columns, std::size_t indent = 0)
       : indent_(indent) {
     for (std::string& name : columns) {
-      const bool left = !name.empty() && name[0] == '<';
+      const bool left = name.size() > 1 && name[0] == '<' && (name[1] < '0' || name[1] > '9');
       left_.push_back(left);
       if (left) name.erase(0, 1);
     }

@@ -94,13 +94,14 @@ class operations_csv_sink {
         "start_ns,end_ns,dur_ns,op,bytes,local_nic,remote_nic,error,nic,level,flags,retries,tid,"
         "scope\n");
   }
-  static void put_flags(text_writer& to, std::uint16_t flags) noexcept {
+  static void put_flags(text_writer& to, unsigned flags) noexcept {
+    constexpr const char* names[] = {"abandoned", "inferred", "untimed", "posted_size"};
     const char* between = "";
-    if ((flags & operation_record::abandoned) != 0) {
-      to.text("abandoned");
+    for (unsigned bit = 0; bit < std::size(names); ++bit) {
+      if ((flags & 1U << bit) == 0) continue;
+      to.text(between).text(names[bit]);
       between = "|";
     }
-    if ((flags & operation_record::inferred) != 0) to.text(between).text("inferred");
   }
   static void escape(text_writer& to, std::string_view text) noexcept { to.csv_field(text); }
 

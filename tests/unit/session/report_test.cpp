@@ -261,6 +261,7 @@ TEST_CASE("session.report: poll gaps, retries, endings without completion, untim
   tally->count = 9;
   const auto view = made.view();
   const std::string text = fs::render_report(view);
+  CHECK(section_of(text, "completion queues")[0].find("<10us") != std::string::npos);
   CHECK(section_of(text, "completion queues")[1].rfind("\"tcp cq 1\"  901", 0) == 0);
   const auto cells = words(section_of(text, "completion queues")[1]);
   CHECK(row(cells.begin() + 3, cells.end()) ==

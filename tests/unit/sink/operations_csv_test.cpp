@@ -50,13 +50,14 @@ TEST_CASE("sink.operations_csv: unknown names, errors, flags and names that need
   one.remote = 0;
   one.local = 6;
   one.nic = 4000000000;
-  one.flags = fs::operation_record::abandoned | fs::operation_record::inferred;
+  one.flags = fs::operation_record::abandoned | fs::operation_record::inferred |
+              fs::operation_record::untimed | fs::operation_record::posted_size;
   give(sink, about, {one});
   sink.finish(about);
   const std::string text = file.text();
-  CHECK(text.find(
-            "fi_tsend,0,\"quo\"\"te, and\nline\",unknown,125,unknown,delivery,abandoned|inferred,0,"
-            "502,\n") != std::string::npos);
+  CHECK(text.find("fi_tsend,0,\"quo\"\"te, and\nline\",unknown,125,unknown,delivery,"
+                  "abandoned|inferred|untimed|posted_size,0,"
+                  "502,\n") != std::string::npos);
 }
 
 TEST_CASE("sink.operations_csv: no file without a record") {
@@ -106,7 +107,8 @@ TEST_CASE("sink.operations_csv: the cap holds, and every row beyond it is counte
     options.budget = &budget;
     fs::operations_csv_sink sink(options);
     constexpr std::uint64_t rows = 5000;
-    for (std::uint64_t i = 0; i < rows; ++i) give(sink, about, {operation_of(9000 + i, 9001 + i, 64)});
+    for (std::uint64_t i = 0; i < rows; ++i)
+      give(sink, about, {operation_of(9000 + i, 9001 + i, 64)});
     sink.finish(about);
     CHECK(sink.capped());
     CHECK(sink.lost_total() > 0);
