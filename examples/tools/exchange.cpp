@@ -120,11 +120,11 @@ int run_processes(const options& o, board& shared) {
     children.push_back(child);
   }
   int worst = children.size() == o.endpoints ? 0 : 1;
-  for (int patience = 100; !children.empty();) {
+  for (int patience = 50; !children.empty();) {
     int status = 0;
     const pid_t child = ::waitpid(-1, &status, shared.failed ? WNOHANG : 0);
     if (child == 0) {
-      // The others have had 10 s to notice that somebody gave up: what is left cannot.
+      // The others have had 5 s to notice that somebody gave up: what is left cannot.
       if (--patience == 0) {
         for (const pid_t stuck : children) ::kill(stuck, SIGKILL);
       }
