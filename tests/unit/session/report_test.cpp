@@ -157,8 +157,8 @@ TEST_CASE("session.report: links of several threads are merged and stand in orde
   CHECK(links[3] == "fi_addr://a -> fi_addr://b  nic tcp");
   CHECK(words(links[4]) == row{"fi_recv", "100", "2", "200", "0", "9.000", "<=9.000", "<=9.000",
                                "9.000", "9.000", "-", "default"});
-  CHECK(words(links[5]) == row{"fi_send", "65536", "4", "262144", "0", "2.000", "<=4.000", "<=4.000",
-                               "3.500", "4.000", "18.725", "default"});
+  CHECK(words(links[5]) == row{"fi_send", "65536", "4", "262144", "0", "2.000", "<=4.000",
+                               "<=4.000", "3.500", "4.000", "18.725", "default"});
   CHECK(words(links[6]) ==
         row{"fi_send", "failed", "0", "0", "4", "-", "-", "-", "-", "-", "-", "-"});
   CHECK(links[7] == "fi_addr://a -> unknown  nic tcp");
