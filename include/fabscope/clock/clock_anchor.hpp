@@ -10,7 +10,7 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// One moment on both clocks.
-struct clock_anchor {
+struct FABSCOPE_VISIBLE clock_anchor {
   std::uint64_t ticks = 0;
   std::uint64_t ns = 0;           ///< CLOCK_MONOTONIC
   std::uint64_t width_ticks = 0;  ///< between the two tick reads around the nanosecond read

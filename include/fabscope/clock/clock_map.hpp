@@ -28,14 +28,14 @@ FABSCOPE_NAMESPACE_BEGIN
 /// thinned out, by which an old tick's value can move by the `slack_ns` of its piece.
 ///
 /// Threads: start, update and refresh: one at a time; to_ns and error_ns: any, at any time.
-class clock_map {
+class FABSCOPE_VISIBLE clock_map {
  public:
   /// Binds to the map's memory, which outlives it.
-  explicit clock_map(clock_map_data& data) noexcept : data_(&data) {}
+  FABSCOPE_HIDDEN explicit clock_map(clock_map_data& data) noexcept : data_(&data) {}
 
   /// Begins a new map with a first rate measured over 1 ms, in which it spins.
   /// Errors: a counter that does not run is replaced; returns the kind to stamp with.
-  clock_kind start(clock_kind kind) noexcept {
+  FABSCOPE_HIDDEN clock_kind start(clock_kind kind) noexcept {
     if (kind != clock_kind::monotonic) {
       const clock_anchor first = sample_anchor(kind);
       while (monotonic_ns() - first.ns < 1'000'000) {
@@ -51,7 +51,8 @@ class clock_map {
   }
 
   /// The same from two anchors taken by the caller. Errors: false if they give no rate.
-  bool start(clock_kind kind, const clock_anchor& first, const clock_anchor& second) noexcept {
+  FABSCOPE_HIDDEN bool start(clock_kind kind, const clock_anchor& first,
+                             const clock_anchor& second) noexcept {
     const std::uint64_t mult = rate(first, second);
     if (mult == 0) {
       return false;
@@ -70,7 +71,7 @@ class clock_map {
   /// Compares with CLOCK_MONOTONIC and corrects the map if that is due: 1, 2, 4 ms after the start
   /// and so on, then every 125 ms. Returns whether it compared. Cost: one clock read, or about 4
   /// us.
-  bool refresh() noexcept {
+  FABSCOPE_HIDDEN bool refresh() noexcept {
     const auto kind = static_cast<clock_kind>(data_->kind);
     if (kind == clock_kind::monotonic) {
       return false;
@@ -84,7 +85,7 @@ class clock_map {
   }
 
   /// The same with an anchor taken by the caller, at once.
-  void update(const clock_anchor& anchor) noexcept {
+  FABSCOPE_HIDDEN void update(const clock_anchor& anchor) noexcept {
     if (static_cast<clock_kind>(data_->kind) == clock_kind::monotonic) {
       return;
     }
@@ -92,17 +93,17 @@ class clock_map {
   }
 
   /// Units: ns of CLOCK_MONOTONIC. See ticks_to_ns.
-  [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t to_ns(std::uint64_t ticks) const noexcept {
     return ticks_to_ns(*data_, ticks);
   }
 
   /// The greatest distance from CLOCK_MONOTONIC found by any comparison so far, with the error of
   /// the comparison itself. Units: ns.
-  [[nodiscard]] std::uint64_t error_ns() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t error_ns() const noexcept {
     return detail::load_relaxed(data_->worst_error_ns);
   }
 
-  [[nodiscard]] const clock_map_data& data() const noexcept { return *data_; }
+  [[nodiscard]] FABSCOPE_HIDDEN const clock_map_data& data() const noexcept { return *data_; }
 
  private:
   using table = clock_map_data::table;
@@ -116,7 +117,7 @@ class clock_map {
 
   /// Rate between two anchors as a multiplier; 0 where there is none. Below 16 kHz it would not
   /// fit.
-  static std::uint64_t rate(const clock_anchor& a, const clock_anchor& b) noexcept {
+  FABSCOPE_HIDDEN static std::uint64_t rate(const clock_anchor& a, const clock_anchor& b) noexcept {
     if (b.ticks <= a.ticks || b.ns <= a.ns) {
       return 0;
     }
@@ -124,21 +125,22 @@ class clock_map {
     return mult >> 64 == 0 ? static_cast<std::uint64_t>(mult) : 0;
   }
 
-  [[nodiscard]] std::uint64_t to_ticks(std::uint64_t ns) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t to_ticks(std::uint64_t ns) const noexcept {
     return static_cast<std::uint64_t>((detail::uint128{ns} << shift) / mult_) + 1;
   }
-  [[nodiscard]] std::uint64_t span_ns(std::uint64_t ticks, std::uint64_t mult) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t span_ns(std::uint64_t ticks,
+                                                      std::uint64_t mult) const noexcept {
     return static_cast<std::uint64_t>((detail::uint128{ticks} * mult) >> shift);
   }
 
-  void reset(clock_kind kind) noexcept {
+  FABSCOPE_HIDDEN void reset(clock_kind kind) noexcept {
     for (table& one : data_->tables) {
       detail::store_release(one.count, std::uint64_t{0});
     }
     detail::store_release(data_->kind, static_cast<std::uint32_t>(kind));
   }
 
-  void note_error(std::uint64_t width_ticks, std::uint64_t distance_ns) noexcept {
+  FABSCOPE_HIDDEN void note_error(std::uint64_t width_ticks, std::uint64_t distance_ns) noexcept {
     const std::uint64_t error = distance_ns + span_ns(width_ticks, mult_) / 2 + 1;
     detail::store_relaxed(data_->last_error_ns, error);
     if (error > data_->worst_error_ns) {
@@ -146,12 +148,16 @@ class clock_map {
     }
   }
 
-  static void count(std::uint64_t& total) noexcept { detail::store_relaxed(total, total + 1); }
+  FABSCOPE_HIDDEN static void count(std::uint64_t& total) noexcept {
+    detail::store_relaxed(total, total + 1);
+  }
 
-  table& current() noexcept { return data_->tables[data_->generation & 1]; }
-  clock_segment& newest() noexcept { return current().segments[current().count - 1]; }
+  FABSCOPE_HIDDEN table& current() noexcept { return data_->tables[data_->generation & 1]; }
+  FABSCOPE_HIDDEN clock_segment& newest() noexcept {
+    return current().segments[current().count - 1];
+  }
 
-  void append(const clock_segment& piece) noexcept {
+  FABSCOPE_HIDDEN void append(const clock_segment& piece) noexcept {
     if (current().count == clock_map_data::capacity) {
       detail::thin(*data_);
     }
@@ -160,12 +166,12 @@ class clock_map {
     detail::store_release(to.count, to.count + 1);  // pairs with the acquire in ticks_to_ns
   }
 
-  void restart_references(const clock_anchor& anchor) noexcept {
+  FABSCOPE_HIDDEN void restart_references(const clock_anchor& anchor) noexcept {
     old_reference_ = new_reference_ = anchor;
   }
 
   template <class Now>
-  void correct(const clock_anchor& anchor, Now now) noexcept {
+  FABSCOPE_HIDDEN void correct(const clock_anchor& anchor, Now now) noexcept {
     count(data_->updates_total);
     if (anchor.ticks < last_.ticks) {
       went_back(anchor);
@@ -178,7 +184,7 @@ class clock_map {
     due_ticks_ = anchor.ticks + interval_ticks_;
   }
 
-  void went_back(const clock_anchor& anchor) noexcept {
+  FABSCOPE_HIDDEN void went_back(const clock_anchor& anchor) noexcept {
     count(data_->backward_total);
     const std::uint64_t reached = detail::greater(to_ns(last_.ticks), newest().ns0);
     append({anchor.ticks, detail::greater(anchor.ns, reached), mult_, shift, 1, 0});
@@ -187,7 +193,7 @@ class clock_map {
   }
 
   template <class Now>
-  void steer(const clock_anchor& anchor, Now now) noexcept {
+  FABSCOPE_HIDDEN void steer(const clock_anchor& anchor, Now now) noexcept {
     const auto off = static_cast<std::int64_t>(anchor.ns - to_ns(anchor.ticks));
     note_error(anchor.width_ticks, detail::absolute(off));
     update_rate(anchor, off);
@@ -242,7 +248,7 @@ class clock_map {
   }
 
   template <class Now>
-  void publish(const clock_segment& piece, Now now) noexcept {
+  FABSCOPE_HIDDEN void publish(const clock_segment& piece, Now now) noexcept {
     append(piece);
     if (now() >= piece.ticks0) {
       count(data_->late_total);
@@ -252,7 +258,7 @@ class clock_map {
   /// The rate over the last one to two seconds. A sudden distance spoils it: then the old rate
   /// stays for one interval and the measurement begins anew; if the distance comes again, the rate
   /// has changed.
-  void update_rate(const clock_anchor& anchor, std::int64_t off) noexcept {
+  FABSCOPE_HIDDEN void update_rate(const clock_anchor& anchor, std::int64_t off) noexcept {
     const bool sudden = detail::absolute(off) > 100'000;
     if (!sudden || was_sudden_) {
       const std::uint64_t measured = rate(old_reference_, anchor);
@@ -271,7 +277,7 @@ class clock_map {
   }
 
   /// What a wrong rate would cost until look_ahead_ns from now.
-  [[nodiscard]] std::int64_t rate_change_ns(std::uint64_t mult) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::int64_t rate_change_ns(std::uint64_t mult) const noexcept {
     const std::uint64_t change = mult > mult_ ? mult - mult_ : mult_ - mult;
     return static_cast<std::int64_t>(
         detail::lesser(static_cast<std::uint64_t>(detail::uint128{change} * look_ahead_ns / mult_),

@@ -17,7 +17,7 @@ FABSCOPE_NAMESPACE_BEGIN
 
 /// One piece: ns = ns0 + ((ticks - ticks0) * mult >> shift), rounded down, from ticks0 to the next
 /// piece.
-struct clock_segment {
+struct FABSCOPE_VISIBLE clock_segment {
   std::uint64_t ticks0;
   std::uint64_t ns0;
   std::uint64_t mult;
@@ -28,7 +28,7 @@ struct clock_segment {
 
 /// The whole map. Zeroed memory is an empty map, which converts a tick to itself. Part of the
 /// segment format: its layout changes only with that format's version.
-struct clock_map_data {
+struct FABSCOPE_VISIBLE clock_map_data {
   static constexpr std::size_t capacity = 240;
   struct table {
     std::uint64_t count;

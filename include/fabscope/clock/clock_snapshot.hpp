@@ -10,7 +10,7 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// What each clock said at one moment, as it stands at the begin and the end of every file.
-struct clock_snapshot {
+struct FABSCOPE_VISIBLE clock_snapshot {
   std::uint64_t ticks = 0;
   std::uint64_t monotonic_ns = 0;
   std::uint64_t boottime_ns = 0;

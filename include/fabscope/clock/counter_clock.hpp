@@ -55,8 +55,8 @@ FABSCOPE_ALWAYS_INLINE std::uint64_t counter_ticks() noexcept {
 }
 
 /// The counter as a clock type, for programs that know their machine.
-struct counter_clock {
-  static std::uint64_t now() noexcept { return counter_ticks(); }
+struct FABSCOPE_VISIBLE counter_clock {
+  FABSCOPE_HIDDEN static std::uint64_t now() noexcept { return counter_ticks(); }
 };
 
 /// The stamp of the hot path. Units: ticks of `kind`. Cost: one predictable branch and one clock

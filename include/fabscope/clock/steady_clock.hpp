@@ -35,8 +35,8 @@ inline std::uint64_t realtime_ns() noexcept { return detail::clock_ns(CLOCK_REAL
 inline std::uint64_t boottime_ns() noexcept { return detail::clock_ns(CLOCK_BOOTTIME); }
 
 /// The fallback that always works: one tick is one nanosecond of CLOCK_MONOTONIC.
-struct steady_clock {
-  static std::uint64_t now() noexcept { return monotonic_ns(); }
+struct FABSCOPE_VISIBLE steady_clock {
+  FABSCOPE_HIDDEN static std::uint64_t now() noexcept { return monotonic_ns(); }
 };
 
 FABSCOPE_NAMESPACE_END

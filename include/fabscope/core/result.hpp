@@ -38,20 +38,22 @@ constexpr const char* to_string(errc code) noexcept {
 /// Always this type and never std::expected, so that a public signature does not follow the
 /// consumer's language standard.
 template <class T>
-class [[nodiscard]] result {
+class [[nodiscard]] FABSCOPE_VISIBLE result {
  public:
-  constexpr result(T value) noexcept : value_(std::move(value)) {}
-  constexpr result(errc code) noexcept : error_(code) {}
+  FABSCOPE_HIDDEN constexpr result(T value) noexcept : value_(std::move(value)) {}
+  FABSCOPE_HIDDEN constexpr result(errc code) noexcept : error_(code) {}
 
-  [[nodiscard]] constexpr bool has_value() const noexcept { return error_ == errc::ok; }
-  constexpr explicit operator bool() const noexcept { return has_value(); }
-  [[nodiscard]] constexpr errc error() const noexcept { return error_; }
-  [[nodiscard]] constexpr T& value() noexcept { return value_; }
-  [[nodiscard]] constexpr const T& value() const noexcept { return value_; }
-  constexpr T& operator*() noexcept { return value_; }
-  constexpr const T& operator*() const noexcept { return value_; }
-  constexpr T* operator->() noexcept { return &value_; }
-  constexpr const T* operator->() const noexcept { return &value_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr bool has_value() const noexcept {
+    return error_ == errc::ok;
+  }
+  FABSCOPE_HIDDEN constexpr explicit operator bool() const noexcept { return has_value(); }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr errc error() const noexcept { return error_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr T& value() noexcept { return value_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr const T& value() const noexcept { return value_; }
+  FABSCOPE_HIDDEN constexpr T& operator*() noexcept { return value_; }
+  FABSCOPE_HIDDEN constexpr const T& operator*() const noexcept { return value_; }
+  FABSCOPE_HIDDEN constexpr T* operator->() noexcept { return &value_; }
+  FABSCOPE_HIDDEN constexpr const T* operator->() const noexcept { return &value_; }
 
  private:
   T value_{};

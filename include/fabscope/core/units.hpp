@@ -10,10 +10,10 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// An amount of data. GB is 10^9 bytes and GiB is 2^30, everywhere in this library.
-struct bytes {
+struct FABSCOPE_VISIBLE bytes {
   std::uint64_t value = 0;
 
-  constexpr bytes& operator+=(bytes other) noexcept {
+  FABSCOPE_HIDDEN constexpr bytes& operator+=(bytes other) noexcept {
     value += other.value;
     return *this;
   }
@@ -35,11 +35,15 @@ inline constexpr bytes MiB{std::uint64_t{1} << 20};
 inline constexpr bytes GiB{std::uint64_t{1} << 30};
 
 /// A bandwidth. Units: bytes per second.
-struct byte_rate {
+struct FABSCOPE_VISIBLE byte_rate {
   double value = 0.0;
 
-  [[nodiscard]] constexpr double gigabytes_per_second() const noexcept { return value / 1e9; }
-  [[nodiscard]] constexpr double gigabits_per_second() const noexcept { return value * 8 / 1e9; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double gigabytes_per_second() const noexcept {
+    return value / 1e9;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double gigabits_per_second() const noexcept {
+    return value * 8 / 1e9;
+  }
   friend constexpr byte_rate operator+(byte_rate a, byte_rate b) noexcept {
     return {a.value + b.value};
   }

@@ -30,8 +30,13 @@
   }                            \
   }
 
-/// Marks a type that users hold in types of their own. It has no out-of-line function, or only
-/// hidden ones, so that its visibility exports nothing; hidden, it would cause a warning in their
-/// code.
+/// A type that users hold in types of their own is FABSCOPE_VISIBLE: g++ warns in their code about
+/// a member whose type is hidden. Its member functions are FABSCOPE_HIDDEN or always inline, and
+/// where the compiler's own copying is more than a few words it is declared and FABSCOPE_HIDDEN
+/// too, so that a shared library built with fabscope exports nothing of it.
+#if defined(__clang__)
+#define FABSCOPE_VISIBLE
+#else
 #define FABSCOPE_VISIBLE [[gnu::visibility("default")]]
+#endif
 #define FABSCOPE_HIDDEN [[gnu::visibility("hidden")]]

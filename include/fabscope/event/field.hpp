@@ -67,6 +67,7 @@ constexpr std::size_t size_of(field_type type) noexcept {
 }
 
 /// One member: `field{"bytes", "B", offsetof(my_record, bytes), field_type::u64}`.
+/// Hidden, so that `fields` of a user's type is hidden too and no unique symbol of a library.
 struct field : fabscope_field {
   constexpr field(const char* field_name, const char* field_unit, std::size_t at, field_type what,
                   field_role how = field_role::value, std::size_t elements = 1) noexcept

@@ -51,7 +51,7 @@ struct pool_slot<T> {
 /// get() gives null when all slots are taken or lie in other threads' magazines, and counts it.
 /// Cost: get and put together 2 to 4 ns out of a magazine. No system call after reserve().
 template <poolable T>
-class slot_pool {
+class FABSCOPE_VISIBLE slot_pool {
  public:
   using value_type = T;
   static constexpr std::uint32_t magazine_slots = 32;
@@ -61,8 +61,8 @@ class slot_pool {
   /// that ends leaves it to the next one or calls drain().
   class magazine {
    public:
-    constexpr magazine() noexcept = default;
-    [[nodiscard]] std::uint32_t size() const noexcept { return count_; }
+    FABSCOPE_HIDDEN constexpr magazine() noexcept = default;
+    [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t size() const noexcept { return count_; }
 
    private:
     friend class slot_pool;
@@ -71,10 +71,10 @@ class slot_pool {
     T* slot_[magazine_slots] = {};
   };
 
-  constexpr slot_pool() noexcept = default;
+  FABSCOPE_HIDDEN constexpr slot_pool() noexcept = default;
   slot_pool(const slot_pool&) = delete;
   slot_pool& operator=(const slot_pool&) = delete;
-  ~slot_pool() {
+  FABSCOPE_HIDDEN ~slot_pool() {
     if (base_ != 0) ::munmap(reinterpret_cast<void*>(base_), bytes_);
   }
 
@@ -82,7 +82,8 @@ class slot_pool {
   /// Handles count generations from `seed`: a different one per process makes a handle that strayed
   /// in from another process unlikely to be taken for one of ours. Threads: once, before the pool
   /// is used.
-  [[nodiscard]] errc reserve(std::uint32_t capacity, std::uint32_t seed = 0) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN errc reserve(std::uint32_t capacity,
+                                             std::uint32_t seed = 0) noexcept {
     if (base_ != 0 || capacity == 0 || capacity > max_capacity) return errc::invalid_argument;
     capacity = (capacity + batch_slots - 1) / batch_slots * batch_slots;
     const std::size_t bytes = capacity * sizeof(slot);
@@ -97,7 +98,7 @@ class slot_pool {
   }
 
   /// Takes a slot. Its object is zeroed the first time, and later as the last owner left it.
-  [[nodiscard]] T* get(magazine& mine) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN T* get(magazine& mine) noexcept {
     if (mine.count_ == 0 && !refill(mine)) [[unlikely]]
       return nullptr;
     T* object = mine.slot_[--mine.count_];
@@ -108,7 +109,7 @@ class slot_pool {
 
   /// Gives a slot back, whoever got it; all its handles are stale from now on. An address outside
   /// the pool or a slot that is not taken changes nothing and counts in misused_total().
-  void put(magazine& mine, T* object) noexcept {
+  FABSCOPE_HIDDEN void put(magazine& mine, T* object) noexcept {
     if (!owns(object)) [[unlikely]]
       return misused();
     slot_tag& tag = tag_of(object);
@@ -122,17 +123,17 @@ class slot_pool {
   }
 
   /// Returns all slots of a magazine, for example of a thread that ends.
-  void drain(magazine& mine) noexcept {
+  FABSCOPE_HIDDEN void drain(magazine& mine) noexcept {
     while (mine.count_ != 0) give_back(mine, mine.count_ < batch_slots ? mine.count_ : batch_slots);
   }
 
   /// True if the address lies in the pool's range. Does not look at what is there.
-  [[nodiscard]] bool owns(const void* address) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool owns(const void* address) const noexcept {
     return reinterpret_cast<std::uintptr_t>(address) - base_ < bytes_;
   }
 
   /// The handle of a taken slot; the tombstone for null.
-  [[nodiscard]] handle handle_of(const T* object) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN handle handle_of(const T* object) const noexcept {
     if (object == nullptr) return handle::tombstone();
     const slot_tag& tag = tag_of(const_cast<T*>(object));
     return handle(index_of(object), relaxed_load(tag.generation) + seed_);
@@ -141,7 +142,7 @@ class slot_pool {
   /// The object of a handle, or null if it is null, a tombstone, foreign, or its object was put
   /// since. Speaks of the moment of the call: who may put the object meanwhile is the caller's
   /// matter.
-  [[nodiscard]] T* find(handle name) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN T* find(handle name) const noexcept {
     if (!name.may_live() || name.index() >= carved()) return nullptr;
     T* object = object_at(name.index());
     const std::uint32_t generation = relaxed_load(tag_of(object).generation);
@@ -149,7 +150,7 @@ class slot_pool {
   }
 
   /// Number of a slot: 0 to capacity() - 1.
-  [[nodiscard]] std::uint32_t index_of(const T* object) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t index_of(const T* object) const noexcept {
     return static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(object) - base_) /
                                       sizeof(slot));
   }
@@ -157,7 +158,7 @@ class slot_pool {
   /// Calls `visit(T&)` for every slot that is taken at that moment; its owner may be using or
   /// putting it. Threads: any.
   template <class Visit>
-  void for_each_taken(Visit&& visit) const {
+  FABSCOPE_HIDDEN void for_each_taken(Visit&& visit) const {
     const std::uint32_t end = carved();
     for (std::uint32_t i = 0; i < end; ++i) {
       T* object = object_at(i);
@@ -166,7 +167,7 @@ class slot_pool {
   }
 
   /// Slots taken, exact when nobody gets or puts. Cost: a look at every slot that was ever used.
-  [[nodiscard]] std::uint32_t in_use() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t in_use() const noexcept {
     std::uint32_t taken = 0;
     for_each_taken([&taken](T&) noexcept { ++taken; });
     return taken;
@@ -174,29 +175,35 @@ class slot_pool {
 
   /// Makes the memory of the first `slots` slots present, so that no first touch happens on the hot
   /// path: a page costs about 2 us.  Threads: any, at set-up.
-  void prefault(std::uint32_t slots) noexcept {
+  FABSCOPE_HIDDEN void prefault(std::uint32_t slots) noexcept {
     for (std::uint32_t i = 0; i < slots && i < capacity_; ++i) {
       __atomic_fetch_or(&tag_of(object_at(i)).generation, 0U, __ATOMIC_RELAXED);
     }
   }
 
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return capacity_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t capacity() const noexcept { return capacity_; }
   /// Slots that have ever been handed to a magazine; never shrinks.
-  [[nodiscard]] std::uint32_t carved() const noexcept { return relaxed_load(carved_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t carved() const noexcept {
+    return relaxed_load(carved_);
+  }
   /// Calls of get() that found every slot taken.
-  [[nodiscard]] std::uint64_t refused_total() const noexcept { return relaxed_load(refused_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t refused_total() const noexcept {
+    return relaxed_load(refused_);
+  }
   /// Calls of put() with something that was not a taken slot.
-  [[nodiscard]] std::uint64_t misused_total() const noexcept { return relaxed_load(misused_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t misused_total() const noexcept {
+    return relaxed_load(misused_);
+  }
 
  private:
   using slot = detail::pool_slot<T>;
   static constexpr std::uint32_t max_capacity = 1U << 30;
 
-  [[nodiscard]] T* object_at(std::uint32_t index) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN T* object_at(std::uint32_t index) const noexcept {
     return &reinterpret_cast<slot*>(base_ + index * sizeof(slot))->value;
   }
   // The value is the first member of its slot.
-  [[nodiscard]] static slot_tag& tag_of(T* object) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static slot_tag& tag_of(T* object) noexcept {
     if constexpr (detail::lends_tag<T>) {
       return object->pool_tag;
     } else {
@@ -209,7 +216,7 @@ class slot_pool {
   // changes later).
   static constexpr std::uint64_t bump = std::uint64_t{1} << 32;
 
-  FABSCOPE_NOINLINE bool refill(magazine& mine) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE bool refill(magazine& mine) noexcept {
     std::uint64_t head = acquire_load(free_);  // pairs with give_back
     while (static_cast<std::uint32_t>(head) != 0) {
       std::uint32_t number = static_cast<std::uint32_t>(head);
@@ -231,7 +238,7 @@ class slot_pool {
     return carve(mine);
   }
 
-  bool carve(magazine& mine) noexcept {
+  FABSCOPE_HIDDEN bool carve(magazine& mine) noexcept {
     std::uint32_t first = relaxed_load(carved_);
     do {
       if (first == capacity_) {
@@ -248,7 +255,7 @@ class slot_pool {
   }
 
   // Links the oldest `count` slots of the magazine into a chain and pushes it with one exchange.
-  FABSCOPE_NOINLINE void give_back(magazine& mine, std::uint32_t count) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void give_back(magazine& mine, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i + 1 < count; ++i) {
       relaxed_store(tag_of(mine.slot_[i]).next, index_of(mine.slot_[i + 1]) + 1);
     }
@@ -265,7 +272,9 @@ class slot_pool {
     for (std::uint32_t i = 0; i < mine.count_; ++i) mine.slot_[i] = mine.slot_[i + count];
   }
 
-  FABSCOPE_NOINLINE void misused() noexcept { __atomic_fetch_add(&misused_, 1, __ATOMIC_RELAXED); }
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void misused() noexcept {
+    __atomic_fetch_add(&misused_, 1, __ATOMIC_RELAXED);
+  }
 
   // Read by every call, written once.
   std::uintptr_t base_ = 0;

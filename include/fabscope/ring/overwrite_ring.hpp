@@ -26,17 +26,17 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// One slot. Words beyond the record's size keep what an older record left there.
-struct slot_line {
+struct FABSCOPE_VISIBLE slot_line {
   alignas(64) std::uint64_t word[8];
 };
 static_assert(sizeof(slot_line) == 64);
 
 /// Writes a ring.  Threads: one, against any number of readers.  Progress: wait-free.
-class overwrite_writer {
+class FABSCOPE_VISIBLE overwrite_writer {
  public:
-  constexpr overwrite_writer() noexcept = default;
+  FABSCOPE_HIDDEN constexpr overwrite_writer() noexcept = default;
   /// `slots` points to mask + 1 slots, a power of two and at least 2.
-  overwrite_writer(std::uint64_t* head, void* slots, std::uint64_t mask) noexcept
+  FABSCOPE_HIDDEN overwrite_writer(std::uint64_t* head, void* slots, std::uint64_t mask) noexcept
       : head_(head), slots_(static_cast<slot_line*>(slots)), mask_(mask) {}
 
   /// Stores a record over the oldest one.  Cost: one load, one store per word of the record, one
@@ -62,8 +62,10 @@ class overwrite_writer {
   }
 
   /// Records written so far, which is the number of the next one.  Threads: any.
-  [[nodiscard]] std::uint64_t written_total() const noexcept { return relaxed_load(*head_); }
-  [[nodiscard]] std::uint64_t capacity() const noexcept { return mask_ + 1; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t written_total() const noexcept {
+    return relaxed_load(*head_);
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
  private:
   template <class Record, std::size_t... I>
@@ -84,7 +86,7 @@ class overwrite_writer {
 };
 
 /// How far a reader is. read + overwritten always equals the distance that `next` has moved.
-struct ring_cursor {
+struct FABSCOPE_VISIBLE ring_cursor {
   std::uint64_t next = 0;         ///< number of the next record to read
   std::uint64_t read = 0;         ///< records handed out
   std::uint64_t overwritten = 0;  ///< records that were gone before they could be copied
@@ -93,22 +95,24 @@ struct ring_cursor {
 /// Reads a ring while its thread writes, or after that thread's process died.
 /// Threads: any number of readers, each with its own cursor.  Progress: lock-free; the writer never
 /// notices.
-class overwrite_reader {
+class FABSCOPE_VISIBLE overwrite_reader {
  public:
-  constexpr overwrite_reader() noexcept = default;
-  overwrite_reader(const std::uint64_t* head, const void* slots, std::uint64_t mask) noexcept
+  FABSCOPE_HIDDEN constexpr overwrite_reader() noexcept = default;
+  FABSCOPE_HIDDEN overwrite_reader(const std::uint64_t* head, const void* slots,
+                                   std::uint64_t mask) noexcept
       : head_(head), slots_(static_cast<const slot_line*>(slots)), mask_(mask) {}
 
-  [[nodiscard]] std::uint64_t head() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t head() const noexcept {
     return acquire_load(*head_);  // pairs with the release in overwrite_writer::push
   }
-  [[nodiscard]] std::uint64_t capacity() const noexcept { return mask_ + 1; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
   /// Copies the next records, oldest first, into `out` and returns those that are intact (a part of
   /// `out`); words beyond a record's size are left overs. Empty when the cursor has reached the
   /// head, or when the writer overtook every one of a few attempts; `cursor.next == head()` tells
   /// which.
-  std::span<slot_line> poll(ring_cursor& cursor, std::span<slot_line> out) const noexcept {
+  FABSCOPE_HIDDEN std::span<slot_line> poll(ring_cursor& cursor,
+                                            std::span<slot_line> out) const noexcept {
     for (int attempt = 0; attempt < 8; ++attempt) {
       const std::uint64_t seen = head();
       if (seen <= cursor.next || out.empty()) return {};
@@ -134,8 +138,8 @@ class overwrite_reader {
 
   /// The newest records, at most capacity - 1 and at most out.size(), oldest first. `first`, if
   /// given, receives the number of the first one.
-  std::span<slot_line> snapshot(std::span<slot_line> out,
-                                std::uint64_t* first = nullptr) const noexcept {
+  FABSCOPE_HIDDEN std::span<slot_line> snapshot(std::span<slot_line> out,
+                                                std::uint64_t* first = nullptr) const noexcept {
     ring_cursor cursor;
     const std::uint64_t seen = head();
     cursor.next = oldest(seen);
@@ -147,15 +151,15 @@ class overwrite_reader {
 
  private:
   // Number of the oldest record that is intact under a head.
-  [[nodiscard]] std::uint64_t oldest(std::uint64_t head) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t oldest(std::uint64_t head) const noexcept {
     return head > mask_ ? head - mask_ : 0;
   }
-  static void skip_to(ring_cursor& cursor, std::uint64_t number) noexcept {
+  FABSCOPE_HIDDEN static void skip_to(ring_cursor& cursor, std::uint64_t number) noexcept {
     if (number <= cursor.next) return;
     cursor.overwritten += number - cursor.next;
     cursor.next = number;
   }
-  static void copy(const slot_line& from, slot_line& to) noexcept {
+  FABSCOPE_HIDDEN static void copy(const slot_line& from, slot_line& to) noexcept {
     for (int i = 0; i < 8; ++i) to.word[i] = acquire_load(from.word[i]);  // pairs with store
   }
 

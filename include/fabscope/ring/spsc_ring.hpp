@@ -39,24 +39,24 @@ struct spsc_control {
 /// Progress: wait-free.  Errors: a record that finds the ring full is dropped and counted.
 template <class T>
   requires std::is_trivially_copyable_v<T>
-class spsc_ring {
+class FABSCOPE_VISIBLE spsc_ring {
  public:
   using value_type = T;
 
   /// No ring: only assigning to it and `operator bool` are allowed.
-  constexpr spsc_ring() noexcept = default;
-  spsc_ring(spsc_ring&& other) noexcept { swap(other); }
-  spsc_ring& operator=(spsc_ring&& other) noexcept {
+  FABSCOPE_HIDDEN constexpr spsc_ring() noexcept = default;
+  FABSCOPE_HIDDEN spsc_ring(spsc_ring&& other) noexcept { swap(other); }
+  FABSCOPE_HIDDEN spsc_ring& operator=(spsc_ring&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~spsc_ring() {
+  FABSCOPE_HIDDEN ~spsc_ring() {
     if (owned_ != nullptr) ::operator delete (owned_, std::align_val_t{alignment});
   }
 
   /// A ring of at least `capacity` records (rounded up to a power of two) in memory of its own,
   /// which is written once so that its pages are present.  Cost: one allocation.
-  [[nodiscard]] static result<spsc_ring> create(std::size_t capacity) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static result<spsc_ring> create(std::size_t capacity) noexcept {
     if (!allowed(capacity)) return errc::invalid_argument;
     void* memory =
         ::operator new (bytes_needed(capacity), std::align_val_t{alignment}, std::nothrow);
@@ -68,31 +68,34 @@ class spsc_ring {
   }
 
   /// Bytes that place() needs for at least `capacity` records.
-  [[nodiscard]] static constexpr std::size_t bytes_needed(std::size_t capacity) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::size_t bytes_needed(
+      std::size_t capacity) noexcept {
     return records_at + std::bit_ceil(capacity) * sizeof(T);
   }
   static constexpr std::size_t alignment = alignof(T) > cache_line ? alignof(T) : cache_line;
 
   /// A new, empty ring in given memory, which must outlive it.
-  [[nodiscard]] static spsc_ring place(void* memory, std::size_t capacity) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static spsc_ring place(void* memory,
+                                                       std::size_t capacity) noexcept {
     ::new (memory) detail::spsc_control{};
     return attach(memory, capacity);
   }
   /// A second view of a ring that was placed in this memory with this capacity.
-  [[nodiscard]] static spsc_ring attach(void* memory, std::size_t capacity) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static spsc_ring attach(void* memory,
+                                                        std::size_t capacity) noexcept {
     spsc_ring ring;
     ring.control_ = static_cast<detail::spsc_control*>(memory);
     ring.slots_ = reinterpret_cast<T*>(static_cast<unsigned char*>(memory) + records_at);
     ring.mask_ = std::bit_ceil(capacity) - 1;
     return ring;
   }
-  [[nodiscard]] static constexpr bool allowed(std::size_t capacity) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr bool allowed(std::size_t capacity) noexcept {
     return capacity >= 1 && capacity <= (std::size_t{1} << 40) / sizeof(T);
   }
 
   /// Stores one record for the consumer; false if the ring was full.  Threads: the producer.
   /// Cost: one release store; one acquire load when the ring looks full.
-  [[nodiscard]] bool try_push(const T& record) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool try_push(const T& record) noexcept {
     detail::spsc_control& c = *control_;
     const std::uint64_t tail = relaxed_load(c.tail);
     if (tail - c.head_seen > mask_) [[unlikely]] {
@@ -110,34 +113,40 @@ class spsc_ring {
   /// Shows the stored records, oldest first, as at most two spans, and takes them out; returns how
   /// many. Threads: the consumer.  Cost: one release store for all of them.
   template <class Consumer>
-  std::size_t consume(Consumer&& consumer) noexcept {
+  FABSCOPE_HIDDEN std::size_t consume(Consumer&& consumer) noexcept {
     return take(~std::size_t{0}, consumer);
   }
 
   /// Moves up to out.size() records, oldest first, into `out`; returns how many.  Threads: the
   /// consumer.
-  [[nodiscard]] std::size_t pop_batch(std::span<T> out) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t pop_batch(std::span<T> out) noexcept {
     T* to = out.data();
     return take(out.size(), [&to](std::span<const T> part) noexcept {
       for (const T& record : part) *to++ = record;
     });
   }
 
-  explicit operator bool() const noexcept { return control_ != nullptr; }
-  [[nodiscard]] std::size_t capacity() const noexcept {
+  FABSCOPE_HIDDEN explicit operator bool() const noexcept { return control_ != nullptr; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t capacity() const noexcept {
     return static_cast<std::size_t>(mask_ + 1);
   }
   /// Records refused because the ring was full.  Threads: any.
-  [[nodiscard]] std::uint64_t dropped_total() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t dropped_total() const noexcept {
     return relaxed_load(control_->dropped);
   }
   /// Records accepted.  Threads: any.
-  [[nodiscard]] std::uint64_t pushed_total() const noexcept { return relaxed_load(control_->tail); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t pushed_total() const noexcept {
+    return relaxed_load(control_->tail);
+  }
   /// Records taken out.  Threads: any.
-  [[nodiscard]] std::uint64_t popped_total() const noexcept { return relaxed_load(control_->head); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t popped_total() const noexcept {
+    return relaxed_load(control_->head);
+  }
   /// Old by the time it is returned, unless the caller is the only one at work.  Threads: any.
-  [[nodiscard]] bool was_empty() const noexcept { return pushed_total() == popped_total(); }
-  [[nodiscard]] std::size_t approx_size() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool was_empty() const noexcept {
+    return pushed_total() == popped_total();
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t approx_size() const noexcept {
     const std::uint64_t head = popped_total();  // first: it never passes the tail
     return static_cast<std::size_t>(pushed_total() - head);
   }
@@ -147,7 +156,7 @@ class spsc_ring {
       (sizeof(detail::spsc_control) + alignment - 1) / alignment * alignment;
 
   template <class Consumer>
-  std::size_t take(std::size_t most, Consumer&& consumer) noexcept {
+  FABSCOPE_HIDDEN std::size_t take(std::size_t most, Consumer&& consumer) noexcept {
     detail::spsc_control& c = *control_;
     const std::uint64_t head = relaxed_load(c.head);
     std::uint64_t available = c.tail_seen - head;
@@ -165,7 +174,7 @@ class spsc_ring {
     release_store(c.head, head + count);  // the slots may be overwritten; pairs with try_push
     return count;
   }
-  void swap(spsc_ring& other) noexcept {
+  FABSCOPE_HIDDEN void swap(spsc_ring& other) noexcept {
     std::swap(control_, other.control_);
     std::swap(slots_, other.slots_);
     std::swap(mask_, other.mask_);

@@ -35,8 +35,8 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_scope {
   static void* operator new(std::size_t) = delete;
 
   /// States what became known only inside the scope.
-  void bytes(std::uint64_t bytes) noexcept { bytes_ = bytes; }
-  void value(std::int64_t value) noexcept { value_ = value; }
+  FABSCOPE_HIDDEN void bytes(std::uint64_t bytes) noexcept { bytes_ = bytes; }
+  FABSCOPE_HIDDEN void value(std::int64_t value) noexcept { value_ = value; }
 
  private:
   std::uint64_t bytes_;

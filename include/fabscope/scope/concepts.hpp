@@ -22,4 +22,13 @@ concept scope_recorder = requires(site& where, typename R::token& token, std::ui
   noexcept->std::same_as<void>;
 };
 
+/// Can also end one scope and begin the next with one stamp.
+/// semantics: what `end(token, bytes, value)` and `token = begin(where)` would do at one moment.
+template <class R>
+concept chaining_recorder = scope_recorder<R> &&
+    requires(site& where, typename R::token& token, std::uint64_t bytes, std::int64_t value) {
+  { R::next(token, where, bytes, value) }
+  noexcept->std::same_as<void>;
+};
+
 FABSCOPE_NAMESPACE_END

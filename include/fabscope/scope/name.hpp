@@ -19,21 +19,24 @@ concept scope_domain = requires {
 };
 
 /// The domain of scopes that name none.
-struct default_domain {
+struct FABSCOPE_VISIBLE default_domain {
   static constexpr const char* name = "app";
 };
 
 /// A scope's name together with the numbers that the running session gave to it and to its domain.
 /// Objects of this type live for ever (static storage).
-class site {
+class FABSCOPE_VISIBLE site {
  public:
-  constexpr site(std::string_view name, std::string_view domain = default_domain::name) noexcept
+  FABSCOPE_HIDDEN constexpr site(std::string_view name,
+                                 std::string_view domain = default_domain::name) noexcept
       : name_(name), domain_(domain) {}
   site(const site&) = delete;
   site& operator=(const site&) = delete;
 
-  [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
-  [[nodiscard]] constexpr std::string_view domain() const noexcept { return domain_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::string_view name() const noexcept { return name_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::string_view domain() const noexcept {
+    return domain_;
+  }
 
   /// Label of the name in the low, of the domain in the high half.  `pattern` is site_pattern of
   /// the session. Cost: one load and one comparison; in a session's first use at this site two
@@ -46,14 +49,15 @@ class site {
   }
 
   /// A session's number in the bits that two labels of 24 bits leave free.
-  static constexpr std::uint64_t pattern_of(std::uint32_t session) noexcept {
+  FABSCOPE_HIDDEN static constexpr std::uint64_t pattern_of(std::uint32_t session) noexcept {
     return std::uint64_t{session >> 8 & 0xffU} << 56 | std::uint64_t{session & 0xffU} << 24;
   }
 
  private:
   static constexpr std::uint64_t label_bits = 0x00ffffff00ffffffU;
 
-  FABSCOPE_NOINLINE std::uint64_t ask(std::uint64_t pattern, const fabscope_table* table) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE std::uint64_t ask(std::uint64_t pattern,
+                                                      const fabscope_table* table) noexcept {
     const std::uint64_t name = table->label(name_.data(), name_.size());
     const std::uint64_t domain = table->label(domain_.data(), domain_.size());
     const std::uint64_t labels = (domain << 32 | name) & label_bits;
@@ -68,17 +72,19 @@ class site {
 
 /// Text as a template argument.
 template <std::size_t N>
-struct fixed_string {
+struct FABSCOPE_VISIBLE fixed_string {
   char text[N]{};
-  constexpr fixed_string(const char (&from)[N]) noexcept {
+  FABSCOPE_HIDDEN constexpr fixed_string(const char (&from)[N]) noexcept {
     for (std::size_t i = 0; i < N; ++i) text[i] = from[i];
   }
-  [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::string_view view() const noexcept {
+    return {text, N - 1};
+  }
 };
 
 /// A name that is known when compiling: what `"exchange"_name` gives.
 template <fixed_string Text>
-struct constant_name {};
+struct FABSCOPE_VISIBLE constant_name {};
 
 /// The site of a constant name in a domain: one object per module.
 template <fixed_string Text, scope_domain Domain = default_domain>

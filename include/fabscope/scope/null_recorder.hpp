@@ -7,11 +7,12 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// `fabscope::basic_scope<fabscope::null_recorder>` emits no instruction.
-struct null_recorder {
+struct FABSCOPE_VISIBLE null_recorder {
   struct token {};
-  static constexpr token begin(site&) noexcept { return {}; }
-  static constexpr void end(const token&, std::uint64_t, std::int64_t) noexcept {}
+  FABSCOPE_HIDDEN static constexpr token begin(site&) noexcept { return {}; }
+  FABSCOPE_HIDDEN static constexpr void end(const token&, std::uint64_t, std::int64_t) noexcept {}
+  FABSCOPE_HIDDEN static constexpr void next(token&, site&, std::uint64_t, std::int64_t) noexcept {}
 };
-static_assert(scope_recorder<null_recorder>);
+static_assert(chaining_recorder<null_recorder>);
 
 FABSCOPE_NAMESPACE_END

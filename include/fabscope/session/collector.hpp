@@ -16,7 +16,7 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// Where the records went. produced == written + dropped + overwritten + filtered + unread.
-struct record_totals {
+struct FABSCOPE_VISIBLE record_totals {
   std::uint64_t produced = 0;     ///< by all threads
   std::uint64_t written = 0;      ///< taken by at least one sink
   std::uint64_t dropped = 0;      ///< taken by a sink that then could not write them

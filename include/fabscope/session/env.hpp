@@ -14,15 +14,15 @@ FABSCOPE_NAMESPACE_BEGIN
 
 /// A list of "NAME=value" texts that ends with a null pointer: the process's own, or one from a
 /// test. Threads: reading is safe as long as nobody calls setenv, as with getenv.
-class environment {
+class FABSCOPE_VISIBLE environment {
  public:
-  explicit environment(const char* const* entries) noexcept : entries_(entries) {}
+  FABSCOPE_HIDDEN explicit environment(const char* const* entries) noexcept : entries_(entries) {}
 
   /// The process's own.
-  static environment of_process() noexcept { return environment(::environ); }
+  FABSCOPE_HIDDEN static environment of_process() noexcept { return environment(::environ); }
 
   /// Value of a variable, or null if it is not set.
-  [[nodiscard]] const char* get(std::string_view name) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN const char* get(std::string_view name) const noexcept {
     const char* value = nullptr;
     for_each([&](std::string_view one, const char* its_value) {
       if (value == nullptr && one == name) {
@@ -33,14 +33,14 @@ class environment {
   }
 
   /// The same, but an empty variable counts as not set.
-  [[nodiscard]] const char* get_filled(std::string_view name) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN const char* get_filled(std::string_view name) const noexcept {
     const char* value = get(name);
     return value != nullptr && *value != '\0' ? value : nullptr;
   }
 
   /// Calls visit(std::string_view name, const char* value) for every variable.
   template <class Visit>
-  void for_each(Visit&& visit) const {
+  FABSCOPE_HIDDEN void for_each(Visit&& visit) const {
     for (const char* const* at = entries_; at != nullptr && *at != nullptr; ++at) {
       const char* equals = std::strchr(*at, '=');
       if (equals == nullptr) {

@@ -15,7 +15,7 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// A number that the environment does not tell is -1, a text empty. Texts are fit for file names.
-struct identity {
+struct FABSCOPE_VISIBLE identity {
   int rank = -1;
   int local_rank = -1;
   int size = -1;

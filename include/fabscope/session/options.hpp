@@ -42,7 +42,7 @@ enum output : std::uint32_t {
 };
 
 /// Everything a session can be told. What is not set has the value that is written here.
-struct options {
+struct FABSCOPE_VISIBLE options {
   level run_level = level::record;
   std::string directory;          ///< of the files; empty: ./fabscope.<job>, ./fabscope.out
   bool report_on_stderr = false;  ///< the text report goes there and not to a file
@@ -56,7 +56,15 @@ struct options {
   std::uint64_t ops_min_bytes = 0;  ///< smaller operations are counted but not logged
   std::string sys_root = "/sys";
 
-  [[nodiscard]] constexpr std::uint32_t wanted_ring_slots() const noexcept {
+  // Those that the compiler would make are visible as the type is, and larger than a few words.
+  FABSCOPE_HIDDEN options() = default;
+  FABSCOPE_HIDDEN options(const options&) = default;
+  FABSCOPE_HIDDEN options(options&&) noexcept = default;
+  FABSCOPE_HIDDEN options& operator=(const options&) = default;
+  FABSCOPE_HIDDEN options& operator=(options&&) noexcept = default;
+  FABSCOPE_HIDDEN ~options() = default;
+
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint32_t wanted_ring_slots() const noexcept {
     if (ring_slots != 0) {
       return ring_slots;
     }
@@ -64,7 +72,7 @@ struct options {
   }
 
   /// `outputs` with output_by_level resolved.
-  [[nodiscard]] constexpr std::uint32_t wanted_outputs() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint32_t wanted_outputs() const noexcept {
     if ((outputs & output_by_level) == 0) {
       return outputs;
     }
@@ -74,18 +82,18 @@ struct options {
 
 /// Where lines for the user go. Each is one sentence that begins with "fabscope:", without a line
 /// end.
-struct diagnostics {
+struct FABSCOPE_VISIBLE diagnostics {
   void (*write)(void* context, const char* line) = nullptr;
   void* context = nullptr;
 
-  void say(const std::string& line) const {
+  FABSCOPE_HIDDEN void say(const std::string& line) const {
     if (write != nullptr) {
       write(context, line.c_str());
     }
   }
 
   /// To file descriptor 2, each line in one system call.
-  static diagnostics on_stderr() noexcept {
+  FABSCOPE_HIDDEN static diagnostics on_stderr() noexcept {
     return {[](void*, const char* line) {
               const std::string whole = std::string(line) + "\n";
               (void)!::write(2, whole.data(), whole.size());

@@ -28,23 +28,23 @@ FABSCOPE_NAMESPACE_BEGIN
 /// A read-only mapping of a whole segment. Every offset and count is checked against the file, so
 /// that damaged bytes give missing entries and never a fault. Threads: one; the segment may be
 /// written to meanwhile.
-class segment_view {
+class FABSCOPE_VISIBLE segment_view {
  public:
-  segment_view() noexcept = default;
-  segment_view(segment_view&& other) noexcept { *this = std::move(other); }
-  segment_view& operator=(segment_view&& other) noexcept {
+  FABSCOPE_HIDDEN segment_view() noexcept = default;
+  FABSCOPE_HIDDEN segment_view(segment_view&& other) noexcept { *this = std::move(other); }
+  FABSCOPE_HIDDEN segment_view& operator=(segment_view&& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(size_, other.size_);
     return *this;
   }
   segment_view(const segment_view&) = delete;
   segment_view& operator=(const segment_view&) = delete;
-  ~segment_view() {
+  FABSCOPE_HIDDEN ~segment_view() {
     if (bytes_ != nullptr) ::munmap(const_cast<unsigned char*>(bytes_), size_);
   }
 
   /// Maps an open segment. Errors: corrupt if it is none of this format's version.
-  static result<segment_view> map(int fd) noexcept {
+  FABSCOPE_HIDDEN static result<segment_view> map(int fd) noexcept {
     struct stat about {};
     if (::fstat(fd, &about) != 0) return errc::io;
     segment_view view;
@@ -61,7 +61,7 @@ class segment_view {
     return view;
   }
 
-  static result<segment_view> open(const char* path) noexcept {
+  FABSCOPE_HIDDEN static result<segment_view> open(const char* path) noexcept {
     const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return errno == EACCES ? errc::no_permission : errc::unavailable;
     auto view = map(fd);
@@ -69,12 +69,14 @@ class segment_view {
     return view;
   }
 
-  [[nodiscard]] const segment_format::header& head() const noexcept { return base().head; }
-  [[nodiscard]] std::uint64_t ns(std::uint64_t ticks) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN const segment_format::header& head() const noexcept {
+    return base().head;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t ns(std::uint64_t ticks) const noexcept {
     return ticks_to_ns(head().clock_map, ticks);
   }
   /// A difference of two stamps, by the rate over the session's time so far.
-  [[nodiscard]] double span_ns(double ticks) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN double span_ns(double ticks) const noexcept {
     const auto begin = head().begin;
     const auto latest = head().latest;
     const auto between = static_cast<double>(latest.ticks - begin.ticks);
@@ -85,7 +87,7 @@ class segment_view {
     return ticks * (static_cast<double>(latest.monotonic_ns - begin.monotonic_ns) / between);
   }
 
-  [[nodiscard]] std::string_view label(std::uint32_t number) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::string_view label(std::uint32_t number) const noexcept {
     const segment_format::label_area& area = base().labels;
     if (number == 0 || number > entries_in(head().labels, segment_format::max_labels - 1))
       return {};
@@ -95,16 +97,17 @@ class segment_view {
     return {area.text + begin, end - begin};
   }
 
-  [[nodiscard]] std::span<const segment_format::type_entry> types() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::span<const segment_format::type_entry> types() const noexcept {
     return {base().types, entries_in(head().types, segment_format::max_types)};
   }
-  [[nodiscard]] std::span<const segment_format::thread_entry> threads() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::span<const segment_format::thread_entry> threads()
+      const noexcept {
     return {base().threads, entries_in(head().threads, segment_format::max_threads)};
   }
 
   /// Calls `each(const Row&, thread)` for every row in use of the type of that name, in any layout.
   template <summary_row Row, class Each>
-  void rows(Each&& each) const {
+  FABSCOPE_HIDDEN void rows(Each&& each) const {
     const std::uint32_t blocks = entries_in(head().blocks, segment_format::max_blocks);
     for (std::uint32_t i = 0; i < blocks; ++i) {
       const segment_format::block_entry& block = base().blocks[i];
@@ -125,8 +128,8 @@ class segment_view {
   }
 
   /// The newest records of a thread's ring, oldest first; `first` receives the number of the first.
-  [[nodiscard]] std::vector<slot_line> records(const segment_format::thread_entry& thread,
-                                               std::uint64_t* first = nullptr) const {
+  [[nodiscard]] FABSCOPE_HIDDEN std::vector<slot_line> records(
+      const segment_format::thread_entry& thread, std::uint64_t* first = nullptr) const {
     const std::uint64_t slots = thread.ring_mask + 1;
     if (first != nullptr) *first = 0;
     if (slots == 0 || (slots & thread.ring_mask) != 0 || slots > (std::uint64_t{1} << 24) ||
@@ -141,7 +144,7 @@ class segment_view {
   }
 
   /// Answers for sinks that write this segment's records.
-  [[nodiscard]] sink_context context() noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN sink_context context() noexcept {
     return sink_context({this,
                          [](void* self, std::uint64_t ticks) {
                            return static_cast<segment_view*>(self)->ns(ticks);
@@ -157,18 +160,21 @@ class segment_view {
   }
 
  private:
-  [[nodiscard]] const segment_format::base& base() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN const segment_format::base& base() const noexcept {
     return *reinterpret_cast<const segment_format::base*>(bytes_);
   }
-  [[nodiscard]] bool inside(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool inside(std::uint64_t offset,
+                                            std::uint64_t bytes) const noexcept {
     return offset % 8 == 0 && offset <= size_ && bytes <= size_ - offset;
   }
-  static std::uint32_t entries_in(const segment_format::table& table, std::uint32_t most) noexcept {
+  FABSCOPE_HIDDEN static std::uint32_t entries_in(const segment_format::table& table,
+                                                  std::uint32_t most) noexcept {
     const std::uint32_t count = acquire_load(table.count);
     return count < most ? count : most;
   }
   // Word by word: the row's thread may be adding to it.
-  static void load(const unsigned char* from, std::vector<unsigned char>& to) noexcept {
+  FABSCOPE_HIDDEN static void load(const unsigned char* from,
+                                   std::vector<unsigned char>& to) noexcept {
     for (std::size_t at = 0; at + 8 <= to.size(); at += 8) {
       const std::uint64_t word = acquire_load(*reinterpret_cast<const std::uint64_t*>(from + at));
       std::memcpy(to.data() + at, &word, 8);

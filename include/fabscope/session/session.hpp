@@ -28,7 +28,7 @@ inline options options_from_environment(options defaults = {}) {
 class FABSCOPE_VISIBLE session {
  public:
   /// Options from the environment.
-  session() : session(options_from_environment()) {}
+  FABSCOPE_HIDDEN session() : session(options_from_environment()) {}
 
   /// Exactly these options.
   FABSCOPE_HIDDEN explicit session(const options& chosen) {
@@ -120,7 +120,7 @@ class FABSCOPE_VISIBLE session {
   struct already_locked {};
   FABSCOPE_HIDDEN session(const options& chosen, already_locked) { status_ = start(chosen); }
 
-  static constexpr std::uint32_t full_mask(std::uint32_t number) noexcept {
+  FABSCOPE_HIDDEN static constexpr std::uint32_t full_mask(std::uint32_t number) noexcept {
     return number << 16 | recording_scopes | recording_fabric;
   }
 

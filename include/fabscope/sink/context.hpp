@@ -11,7 +11,7 @@ FABSCOPE_NAMESPACE_BEGIN
 
 /// Answers questions about numbers in records.  Threads: the one that was given it, during the
 /// call.
-class sink_context {
+class FABSCOPE_VISIBLE sink_context {
  public:
   /// Where the answers come from: a session, or a segment that is read later.
   struct source {
@@ -23,24 +23,24 @@ class sink_context {
     std::uint64_t anchor_realtime_ns;   ///< CLOCK_REALTIME at the same moment
   };
 
-  explicit sink_context(const source& from) noexcept : from_(from) {}
+  FABSCOPE_HIDDEN explicit sink_context(const source& from) noexcept : from_(from) {}
 
   /// A stamp in CLOCK_MONOTONIC nanoseconds.
-  [[nodiscard]] std::uint64_t ns(std::uint64_t ticks) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t ns(std::uint64_t ticks) const noexcept {
     return from_.to_ns(from_.self, ticks);
   }
   /// The text of a label; empty for 0.
-  [[nodiscard]] std::string_view label(std::uint32_t number) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::string_view label(std::uint32_t number) const noexcept {
     return from_.label(from_.self, number);
   }
   /// The kernel's number of the thread that a record names.
-  [[nodiscard]] std::uint32_t tid(std::uint32_t thread) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t tid(std::uint32_t thread) const noexcept {
     return from_.tid(from_.self, thread);
   }
-  [[nodiscard]] std::uint64_t anchor_monotonic_ns() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t anchor_monotonic_ns() const noexcept {
     return from_.anchor_monotonic_ns;
   }
-  [[nodiscard]] std::uint64_t anchor_realtime_ns() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t anchor_realtime_ns() const noexcept {
     return from_.anchor_realtime_ns;
   }
 

@@ -10,14 +10,14 @@ FABSCOPE_NAMESPACE_BEGIN
 
 /// Opens the file of a kind, for example "ops.csv". Called once per sink, when its first record
 /// comes, so that a process without such records leaves no file.
-struct file_opener {
+struct FABSCOPE_VISIBLE file_opener {
   void* self = nullptr;
   /// A descriptor that the sink closes, or -1. Says itself why there is none.
   int (*open)(void* self, const char* kind) noexcept = nullptr;
 };
 
 /// What every sink with a file is told.
-struct file_sink_options {
+struct FABSCOPE_VISIBLE file_sink_options {
   file_opener opener;
   byte_budget* budget = nullptr;        ///< cap over all files; null: none. Outlives the sink
   const clock_snapshot* end = nullptr;  ///< end of a process that is gone; null: it is this one

@@ -19,14 +19,15 @@ FABSCOPE_NAMESPACE_BEGIN
 /// Units: start_ns, end_ns: CLOCK_MONOTONIC since the session began; bytes of payload.
 /// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
 /// first. Cost: docs/overhead.md, row csv_row; allocates when a label is first seen.
-class operations_csv_sink {
+class FABSCOPE_VISIBLE operations_csv_sink {
  public:
   /// Operations below `min_bytes` that did not fail are counted as filtered and not written.
-  explicit operations_csv_sink(const file_sink_options& options,
-                               std::uint64_t min_bytes = 0) noexcept
+  FABSCOPE_HIDDEN explicit operations_csv_sink(const file_sink_options& options,
+                                               std::uint64_t min_bytes = 0) noexcept
       : file_("ops.csv", options), min_bytes_(min_bytes) {}
 
-  void consume(std::span<const operation_record> batch, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void consume(std::span<const operation_record> batch,
+                               const sink_context& about) noexcept {
     const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };
     std::uint32_t thread = ~0U;
     std::uint32_t tid = 0;
@@ -43,9 +44,9 @@ class operations_csv_sink {
     }
   }
 
-  void flush(const sink_context&) noexcept { file_.flush(); }
+  FABSCOPE_HIDDEN void flush(const sink_context&) noexcept { file_.flush(); }
 
-  void finish(const sink_context&) noexcept {
+  FABSCOPE_HIDDEN void finish(const sink_context&) noexcept {
     file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
       writer.text("# end rows=").u64(file_.rows_written()).text(" lost=").u64(file_.rows_lost());
       writer.text(" filtered=").u64(filtered_).text(" end_mono_ns=").u64(end.monotonic_ns);
@@ -54,15 +55,19 @@ class operations_csv_sink {
     });
   }
 
-  [[nodiscard]] errc status() const noexcept { return file_.status(); }
-  [[nodiscard]] std::uint64_t lost_total() const noexcept { return file_.rows_lost(); }
-  [[nodiscard]] std::uint64_t filtered_total() const noexcept { return filtered_; }
-  [[nodiscard]] std::uint64_t rows_written() const noexcept { return file_.rows_written(); }
-  [[nodiscard]] bool capped() const noexcept { return file_.capped(); }
+  [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept { return file_.status(); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t lost_total() const noexcept {
+    return file_.rows_lost();
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t filtered_total() const noexcept { return filtered_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_written() const noexcept {
+    return file_.rows_written();
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return file_.capped(); }
 
   /// The row of one record, with its line end.
-  void put(text_writer& to, const operation_record& record, std::uint32_t tid,
-           const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void put(text_writer& to, const operation_record& record, std::uint32_t tid,
+                           const sink_context& about) noexcept {
     const std::uint64_t begin = about.ns(record.header.ticks);
     const std::uint64_t end = about.ns(record.end);
     const std::uint64_t anchor = about.anchor_monotonic_ns();
@@ -83,7 +88,7 @@ class operations_csv_sink {
   }
 
  private:
-  static void put_head(text_writer& to, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN static void put_head(text_writer& to, const sink_context& about) noexcept {
     to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
     to.text(" anchor_wall_ns=").u64(about.anchor_realtime_ns());
     to.text(
@@ -94,7 +99,7 @@ class operations_csv_sink {
         "start_ns,end_ns,dur_ns,op,bytes,local_nic,remote_nic,error,nic,level,flags,retries,tid,"
         "scope\n");
   }
-  static void put_flags(text_writer& to, unsigned flags) noexcept {
+  FABSCOPE_HIDDEN static void put_flags(text_writer& to, unsigned flags) noexcept {
     constexpr const char* names[] = {"abandoned", "inferred", "untimed", "posted_size"};
     const char* between = "";
     for (unsigned bit = 0; bit < std::size(names); ++bit) {
@@ -103,7 +108,9 @@ class operations_csv_sink {
       between = "|";
     }
   }
-  static void escape(text_writer& to, std::string_view text) noexcept { to.csv_field(text); }
+  FABSCOPE_HIDDEN static void escape(text_writer& to, std::string_view text) noexcept {
+    to.csv_field(text);
+  }
 
   detail::row_file file_;
   detail::label_texts labels_{&escape, "unknown"};

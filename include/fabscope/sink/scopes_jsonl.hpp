@@ -19,22 +19,24 @@ FABSCOPE_NAMESPACE_BEGIN
 /// Units: names ending in _ns: CLOCK_MONOTONIC nanoseconds, not since anything.
 /// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
 /// first. Cost: docs/overhead.md, row json_line; allocates when a label is first seen.
-class scopes_jsonl_sink {
+class FABSCOPE_VISIBLE scopes_jsonl_sink {
  public:
   static constexpr int format_version = 1;
 
-  explicit scopes_jsonl_sink(const file_sink_options& options) noexcept
+  FABSCOPE_HIDDEN explicit scopes_jsonl_sink(const file_sink_options& options) noexcept
       : file_("scopes.jsonl", options) {}
 
-  void consume(std::span<const scope_record> batch, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void consume(std::span<const scope_record> batch,
+                               const sink_context& about) noexcept {
     write(batch, about);
   }
-  void consume(std::span<const step_record> batch, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void consume(std::span<const step_record> batch,
+                               const sink_context& about) noexcept {
     write(batch, about);
   }
-  void flush(const sink_context&) noexcept { file_.flush(); }
+  FABSCOPE_HIDDEN void flush(const sink_context&) noexcept { file_.flush(); }
 
-  void finish(const sink_context&) noexcept {
+  FABSCOPE_HIDDEN void finish(const sink_context&) noexcept {
     file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
       writer.text("{\"type\":\"end\",\"rows\":").u64(file_.rows_written());
       writer.text(",\"lost\":").u64(file_.rows_lost());
@@ -44,14 +46,18 @@ class scopes_jsonl_sink {
     });
   }
 
-  [[nodiscard]] errc status() const noexcept { return file_.status(); }
-  [[nodiscard]] std::uint64_t lost_total() const noexcept { return file_.rows_lost(); }
-  [[nodiscard]] std::uint64_t rows_written() const noexcept { return file_.rows_written(); }
-  [[nodiscard]] bool capped() const noexcept { return file_.capped(); }
+  [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept { return file_.status(); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t lost_total() const noexcept {
+    return file_.rows_lost();
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_written() const noexcept {
+    return file_.rows_written();
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return file_.capped(); }
 
   /// The line of one record, with its line end.
-  void put(text_writer& to, const scope_record& record, std::uint32_t tid,
-           const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void put(text_writer& to, const scope_record& record, std::uint32_t tid,
+                           const sink_context& about) noexcept {
     to.text("{\"type\":\"scope\",\"domain\":").text(labels_.get(record.domain, about));
     to.text(",\"name\":").text(labels_.get(record.name, about));
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
@@ -67,8 +73,8 @@ class scopes_jsonl_sink {
     to.text(labels_.get(parent.label(), about)).text(",\"number\":").u64(parent.number());
     to.text("}}\n");
   }
-  void put(text_writer& to, const step_record& record, std::uint32_t tid,
-           const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void put(text_writer& to, const step_record& record, std::uint32_t tid,
+                           const sink_context& about) noexcept {
     to.text("{\"type\":\"step\",\"number\":").i64(record.number);
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
     to.text(",\"tid\":").u64(tid).text("}\n");
@@ -76,7 +82,7 @@ class scopes_jsonl_sink {
 
  private:
   template <class Record>
-  void write(std::span<const Record> batch, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void write(std::span<const Record> batch, const sink_context& about) noexcept {
     const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };
     std::uint32_t thread = ~0U;
     std::uint32_t tid = 0;
@@ -88,7 +94,7 @@ class scopes_jsonl_sink {
       file_.row(head, [&](text_writer& writer) noexcept { put(writer, record, tid, about); });
     }
   }
-  void put_head(text_writer& to, const sink_context& about) const noexcept {
+  FABSCOPE_HIDDEN void put_head(text_writer& to, const sink_context& about) const noexcept {
     const file_sink_options& who = file_.options();
     to.text("{\"type\":\"header\",\"format\":\"fabscope.scopes\",\"format_version\":");
     to.i64(format_version).text(",\"fabscope\":\"" FABSCOPE_VERSION_STRING "\",\"host\":");
@@ -101,11 +107,12 @@ class scopes_jsonl_sink {
     to.u64(about.anchor_monotonic_ns()).text(",\"anchor_wall_ns\":");
     to.u64(about.anchor_realtime_ns()).text("}\n");
   }
-  static void put_times(text_writer& to, std::uint64_t begin, std::uint64_t end) noexcept {
+  FABSCOPE_HIDDEN static void put_times(text_writer& to, std::uint64_t begin,
+                                        std::uint64_t end) noexcept {
     to.text(",\"begin_ns\":").u64(begin).text(",\"end_ns\":").u64(end);
     to.text(",\"dur_ns\":").u64(end > begin ? end - begin : 0);
   }
-  static const char* name_of(cause_kind kind) noexcept {
+  FABSCOPE_HIDDEN static const char* name_of(cause_kind kind) noexcept {
     switch (kind) {
       case cause_kind::none: return "none";
       case cause_kind::scope: return "scope";
@@ -114,7 +121,9 @@ class scopes_jsonl_sink {
     }
     return "unknown";
   }
-  static void escape(text_writer& to, std::string_view text) noexcept { to.json_string(text); }
+  FABSCOPE_HIDDEN static void escape(text_writer& to, std::string_view text) noexcept {
+    to.json_string(text);
+  }
 
   detail::row_file file_;
   detail::label_texts labels_{&escape, "null"};

@@ -23,11 +23,11 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// Bytes that several files may still write together.
-struct byte_budget {
+struct FABSCOPE_VISIBLE byte_budget {
   std::uint64_t left = ~std::uint64_t{0};
 };
 
-struct text_file_options {
+struct FABSCOPE_VISIBLE text_file_options {
   std::size_t buffer_bytes = 64 * 1024;  ///< also the longest row; 4 KiB to 1 MiB
   unsigned mode = 0640;                  ///< permissions of a new file, less the umask
   bool may_exist =
@@ -40,25 +40,25 @@ struct text_file_options {
 /// buffered. Threads: one.  Errors: the first one stays in status() and error_number(); later rows
 /// are only counted as lost, and the file is cut behind its last whole row. Cost: one write(2) per
 /// buffer. Meant for regular files: a pipe whose reader went away would raise SIGPIPE.
-class text_file {
+class FABSCOPE_VISIBLE text_file {
  public:
-  text_file() noexcept = default;
-  text_file(text_file&& other) noexcept { *this = std::move(other); }
-  text_file& operator=(text_file&& other) noexcept {
+  FABSCOPE_HIDDEN text_file() noexcept = default;
+  FABSCOPE_HIDDEN text_file(text_file&& other) noexcept { *this = std::move(other); }
+  FABSCOPE_HIDDEN text_file& operator=(text_file&& other) noexcept {
     if (this == &other) return *this;
     close();
     ::operator delete(state_.buffer);
     state_ = std::exchange(other.state_, state{});
     return *this;
   }
-  ~text_file() {
+  FABSCOPE_HIDDEN ~text_file() {
     close();
     ::operator delete(state_.buffer);
   }
 
   /// Creates the file. Afterwards errno has the system's reason if the result is not ok.
-  [[nodiscard]] static result<text_file> open(const char* path,
-                                              const text_file_options& options = {}) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static result<text_file> open(
+      const char* path, const text_file_options& options = {}) noexcept {
     const int flags =
         O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (options.may_exist ? O_TRUNC : O_EXCL);
     int fd;
@@ -70,8 +70,8 @@ class text_file {
   }
 
   /// Takes over an open descriptor and closes it in the end.
-  [[nodiscard]] static result<text_file> adopt(int fd,
-                                               const text_file_options& options = {}) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static result<text_file> adopt(
+      int fd, const text_file_options& options = {}) noexcept {
     text_file file;
     file.state_.fd = fd;
     file.state_.budget = options.budget;
@@ -90,7 +90,7 @@ class text_file {
   /// Writes one row with its end of line: `format(text_writer&)` appends it. It may be called twice
   /// for one row, so it must give the same text each time. False if the row is lost already.
   template <std::invocable<text_writer&> Format>
-  bool row(Format&& format) noexcept {
+  FABSCOPE_HIDDEN bool row(Format&& format) noexcept {
     ++state_.total;
     if (!usable()) return false;
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -105,13 +105,13 @@ class text_file {
     ++state_.too_long;
     return false;
   }
-  bool row(std::string_view text) noexcept {
+  FABSCOPE_HIDDEN bool row(std::string_view text) noexcept {
     return row([text](text_writer& writer) noexcept { writer.text(text); });
   }
 
   /// A row of closing words: like row(), but neither held back by the budget nor taken from it.
   template <class Format>
-  bool last_row(Format&& format) noexcept {
+  FABSCOPE_HIDDEN bool last_row(Format&& format) noexcept {
     const bool capped = std::exchange(state_.capped, false);
     byte_budget* budget = std::exchange(state_.budget, nullptr);
     const bool kept = row(format);
@@ -121,7 +121,7 @@ class text_file {
   }
 
   /// Hands the buffered rows to the operating system.
-  errc flush() noexcept {
+  FABSCOPE_HIDDEN errc flush() noexcept {
     if (state_.used == 0 || state_.status != errc::ok) return state_.status;
     std::size_t done = 0;
     while (done < state_.used) {
@@ -140,7 +140,7 @@ class text_file {
   }
 
   /// Flushes and closes; the counters and status() stay.
-  errc close() noexcept {
+  FABSCOPE_HIDDEN errc close() noexcept {
     if (state_.fd < 0) return state_.status;
     flush();
     if (::close(std::exchange(state_.fd, -1)) != 0 && errno != EINTR && state_.status == errc::ok) {
@@ -150,21 +150,29 @@ class text_file {
     return state_.status;
   }
 
-  [[nodiscard]] bool is_open() const noexcept { return state_.fd >= 0; }
-  [[nodiscard]] errc status() const noexcept { return state_.status; }
+  [[nodiscard]] FABSCOPE_HIDDEN bool is_open() const noexcept { return state_.fd >= 0; }
+  [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept { return state_.status; }
   /// errno of the first error; 0 if there was none.
-  [[nodiscard]] int error_number() const noexcept { return state_.error; }
+  [[nodiscard]] FABSCOPE_HIDDEN int error_number() const noexcept { return state_.error; }
   /// True once a row was lost because the budget was used up; all later ones are lost too.
-  [[nodiscard]] bool capped() const noexcept { return state_.capped; }
-  [[nodiscard]] std::uint64_t rows_total() const noexcept { return state_.total; }
-  [[nodiscard]] std::uint64_t rows_written() const noexcept { return state_.written; }
-  [[nodiscard]] std::uint64_t rows_buffered() const noexcept { return state_.buffered; }
-  [[nodiscard]] std::uint64_t rows_lost() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return state_.capped; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_total() const noexcept { return state_.total; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_written() const noexcept {
+    return state_.written;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_buffered() const noexcept {
+    return state_.buffered;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_lost() const noexcept {
     return state_.total - state_.written - state_.buffered;
   }
   /// Of these, rows longer than the buffer.
-  [[nodiscard]] std::uint64_t rows_too_long() const noexcept { return state_.too_long; }
-  [[nodiscard]] std::uint64_t bytes_written() const noexcept { return state_.bytes; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_too_long() const noexcept {
+    return state_.too_long;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t bytes_written() const noexcept {
+    return state_.bytes;
+  }
 
  private:
   struct state {
@@ -183,7 +191,7 @@ class text_file {
     byte_budget* budget = nullptr;
   };
 
-  static errc code_of(int error) noexcept {
+  FABSCOPE_HIDDEN static errc code_of(int error) noexcept {
     switch (error) {
       case EACCES:
       case EPERM:
@@ -199,13 +207,13 @@ class text_file {
       default: return errc::io;
     }
   }
-  [[nodiscard]] unsigned char* row_ends() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN unsigned char* row_ends() const noexcept {
     return reinterpret_cast<unsigned char*>(state_.buffer + state_.capacity);
   }
-  [[nodiscard]] bool usable() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool usable() const noexcept {
     return state_.fd >= 0 && state_.status == errc::ok && !state_.capped;
   }
-  bool accept(std::size_t bytes) noexcept {
+  FABSCOPE_HIDDEN bool accept(std::size_t bytes) noexcept {
     if (state_.budget != nullptr) {
       if (state_.budget->left < bytes) {
         state_.capped = true;
@@ -224,7 +232,7 @@ class text_file {
     return true;
   }
   // `done` bytes of the buffer reached the file: keeps the whole rows among them.
-  void fail(int error, std::size_t done) noexcept {
+  FABSCOPE_HIDDEN void fail(int error, std::size_t done) noexcept {
     state_.error = error;
     state_.status = code_of(error);
     std::size_t whole = 0;
@@ -243,7 +251,7 @@ class text_file {
     }
     forget_buffer();
   }
-  void forget_buffer() noexcept {
+  FABSCOPE_HIDDEN void forget_buffer() noexcept {
     state_.used = 0;
     state_.buffered = 0;
     std::memset(row_ends(), 0, state_.capacity / 8);

@@ -171,9 +171,9 @@ inline char* put_json(char* to, char* limit, std::string_view string) noexcept {
 /// Appends to a span of characters. What does not fit is left out as a whole, and from then on
 /// full() is true and nothing more is appended. Never writes past the end, allocates nothing. Each
 /// appending function returns the writer, so that calls can be chained.
-class text_writer {
+class FABSCOPE_VISIBLE text_writer {
  public:
-  explicit text_writer(std::span<char> buffer) noexcept
+  FABSCOPE_HIDDEN explicit text_writer(std::span<char> buffer) noexcept
       : begin_(buffer.data()), to_(begin_), limit_(begin_ + buffer.size()), end_(limit_) {}
 
   FABSCOPE_ALWAYS_INLINE text_writer& text(std::string_view text) noexcept {
@@ -202,7 +202,7 @@ class text_writer {
     });
   }
   /// Lower-case hexadecimal without prefix, at least `digits` of them (at most 16).
-  text_writer& hex(std::uint64_t value, int digits = 1) noexcept {
+  FABSCOPE_HIDDEN text_writer& hex(std::uint64_t value, int digits = 1) noexcept {
     return put<16>([=](char* to) noexcept {
       int count = (static_cast<int>(std::bit_width(value)) + 3) / 4;
       if (count < digits) count = digits < 16 ? digits : 16;
@@ -234,7 +234,7 @@ class text_writer {
     });
   }
   /// The shortest text that reads back as the same number; `null` where JSON knows no number.
-  text_writer& json_number(double value) noexcept {
+  FABSCOPE_HIDDEN text_writer& json_number(double value) noexcept {
     if (!(value - value == 0)) return text("null");
     return put<32>([=](char* to) noexcept { return std::to_chars(to, to + 32, value).ptr; });
   }
@@ -252,18 +252,22 @@ class text_writer {
     return take(detail::put_json(to_, limit_, string));
   }
 
-  [[nodiscard]] bool full() const noexcept { return full_; }
-  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(to_ - begin_); }
-  [[nodiscard]] std::string_view view() const noexcept { return {begin_, size()}; }
+  [[nodiscard]] FABSCOPE_HIDDEN bool full() const noexcept { return full_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t size() const noexcept {
+    return static_cast<std::size_t>(to_ - begin_);
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::string_view view() const noexcept { return {begin_, size()}; }
   /// Starts again at the beginning of the buffer.
-  void clear() noexcept {
+  FABSCOPE_HIDDEN void clear() noexcept {
     to_ = begin_;
     limit_ = end_;
     full_ = false;
   }
 
  private:
-  [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - to_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t room() const noexcept {
+    return static_cast<std::size_t>(limit_ - to_);
+  }
   // Something did not fit: no room for anything from now on.
   FABSCOPE_ALWAYS_INLINE text_writer& stop() noexcept {
     limit_ = to_;
@@ -286,7 +290,8 @@ class text_writer {
     return take(put_by_copy<Most>(to_, limit_, format));
   }
   template <std::size_t Most, class Format>
-  FABSCOPE_NOINLINE static char* put_by_copy(char* to, char* limit, Format format) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE static char* put_by_copy(char* to, char* limit,
+                                                             Format format) noexcept {
     char copy[Most];
     const auto bytes = static_cast<std::size_t>(format(copy) - copy);
     if (bytes > static_cast<std::size_t>(limit - to)) return nullptr;

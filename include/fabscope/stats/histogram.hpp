@@ -16,12 +16,13 @@ FABSCOPE_NAMESPACE_BEGIN
 /// equal parts. Values of 2^42 and more (over an hour, in nanoseconds) share the last bucket.
 template <int Bits>
   requires(Bits >= 1 && Bits <= 12)
-struct log_linear {
+struct FABSCOPE_VISIBLE log_linear {
   static constexpr int top_bit = 42;
   static constexpr std::uint64_t limit = std::uint64_t{1} << top_bit;
   static constexpr std::size_t buckets = std::size_t{top_bit - Bits + 1} << Bits;
 
-  [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::size_t bucket_of(
+      std::uint64_t value) noexcept {
     if (value >= limit) [[unlikely]]
       value = limit - 1;
     // With the low bits set, the shift of small values is 0: they are their own buckets. Number of
@@ -31,14 +32,14 @@ struct log_linear {
     return (static_cast<std::size_t>(shift) << Bits) + static_cast<std::size_t>(value >> shift);
   }
   /// The smallest value of a bucket.
-  [[nodiscard]] static constexpr std::uint64_t low(std::size_t bucket) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::uint64_t low(std::size_t bucket) noexcept {
     if (bucket < (std::size_t{2} << Bits)) return bucket;
     const std::size_t shift = (bucket >> Bits) - 1;
     const std::size_t part = bucket & ((std::size_t{1} << Bits) - 1);
     return ((std::uint64_t{1} << Bits) + part) << shift;
   }
   /// The largest value of a bucket (without those that were clamped into the last).
-  [[nodiscard]] static constexpr std::uint64_t high(std::size_t bucket) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::uint64_t high(std::size_t bucket) noexcept {
     return low(bucket + 1) - 1;
   }
 };
@@ -51,6 +52,18 @@ inline void count_one(Counter& counter) noexcept {
     relaxed_store(counter, next);
 }
 
+namespace detail {
+
+/// Which of `total` values in rising order, counted from 1, the quantile `q` is: ceil(q * total).
+constexpr std::uint64_t rank_of(double q, std::uint64_t total) noexcept {
+  const double exact = q * static_cast<double>(total);
+  std::uint64_t rank = exact >= 1.0 ? static_cast<std::uint64_t>(exact) : 1;
+  if (static_cast<double>(rank) < exact) ++rank;
+  return rank < total ? rank : total;
+}
+
+}  // namespace detail
+
 /// The value below which the fraction `q` (0 to 1) of the counted values lies: the middle of the
 /// bucket in which the value of rank ceil(q * n) lies. It differs from the exact one by at most
 /// 2^-(Bits + 1) of it (exact below 2^(Bits + 1)). 0 if nothing was counted.
@@ -60,10 +73,7 @@ template <int Bits, std::unsigned_integral Counter>
   std::uint64_t total = 0;
   for (std::size_t i = 0; i < scale::buckets; ++i) total += relaxed_load(counters[i]);
   if (total == 0) return 0;
-  const double exact = q * static_cast<double>(total);
-  std::uint64_t rank = exact >= 1.0 ? static_cast<std::uint64_t>(exact) : 1;
-  if (static_cast<double>(rank) < exact) ++rank;
-  if (rank > total) rank = total;
+  const std::uint64_t rank = detail::rank_of(q, total);
   std::uint64_t below = 0;
   std::size_t bucket = 0;
   for (; bucket < scale::buckets; ++bucket) {
@@ -74,19 +84,23 @@ template <int Bits, std::unsigned_integral Counter>
   return scale::low(bucket) + (scale::high(bucket) - scale::low(bucket)) / 2;
 }
 
+template <std::size_t Capacity, int Bits>
+  requires(Capacity >= 64)
+class sparse_histogram;
+
 /// Count, sum, smallest and largest value, and 2^Bits buckets per power of two. Plain words: zeroed
 /// memory is an empty histogram.  Units: the caller's.
 /// Threads: one writer (record, merge into); any thread may read.  Progress: wait-free.
 /// Cost: record() about 3 ns; histogram<5> has 4.9 KB (quantiles within 1.6 %), histogram<6> 9.5 KB
 /// (0.8 %).
 template <int Bits, std::unsigned_integral Counter = std::uint32_t>
-class histogram {
+class FABSCOPE_VISIBLE histogram {
  public:
   using scale = log_linear<Bits>;
   static constexpr double relative_error = 1.0 / static_cast<double>(2U << Bits);
 
   /// Counts a value of 0 to 2^63.
-  void record(std::uint64_t value) noexcept {
+  FABSCOPE_HIDDEN void record(std::uint64_t value) noexcept {
     relaxed_add(count_, 1);
     relaxed_add(sum_, value);
     relaxed_max(max_, value);
@@ -97,7 +111,7 @@ class histogram {
   /// Adds another histogram, which may be live: then its newest values may be missing in some
   /// words.
   template <std::unsigned_integral Other>
-  void merge(const histogram<Bits, Other>& other) noexcept {
+  FABSCOPE_HIDDEN void merge(const histogram<Bits, Other>& other) noexcept {
     relaxed_add(count_, relaxed_load(other.count_));
     relaxed_add(sum_, relaxed_load(other.sum_));
     relaxed_max(max_, relaxed_load(other.max_));
@@ -111,27 +125,32 @@ class histogram {
   }
 
   /// See quantile_of; never below min() or above max().
-  [[nodiscard]] std::uint64_t quantile(double q) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t quantile(double q) const noexcept {
     const std::uint64_t value = quantile_of<Bits>(counter_, q);
     if (value < min()) return min();
     return value > max() ? max() : value;
   }
 
-  [[nodiscard]] std::uint64_t count() const noexcept { return relaxed_load(count_); }
-  [[nodiscard]] std::uint64_t sum() const noexcept { return relaxed_load(sum_); }
-  [[nodiscard]] std::uint64_t max() const noexcept { return relaxed_load(max_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t count() const noexcept {
+    return relaxed_load(count_);
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t sum() const noexcept { return relaxed_load(sum_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t max() const noexcept { return relaxed_load(max_); }
   /// 0 if there is no value.
-  [[nodiscard]] std::uint64_t min() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t min() const noexcept {
     const std::uint64_t inverted = relaxed_load(inverted_min_);
     return inverted == 0 ? 0 : ~inverted;
   }
-  [[nodiscard]] Counter count_at_bucket(std::size_t bucket) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN Counter count_at_bucket(std::size_t bucket) const noexcept {
     return relaxed_load(counter_[bucket]);
   }
 
  private:
   template <int, std::unsigned_integral>
   friend class histogram;
+  template <std::size_t Capacity, int Resolution>
+    requires(Capacity >= 64)
+  friend class sparse_histogram;
 
   std::uint64_t count_ = 0;
   std::uint64_t sum_ = 0;

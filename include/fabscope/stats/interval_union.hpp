@@ -16,21 +16,22 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// From begin up to, not including, end. Empty if end <= begin.
-struct interval {
+struct FABSCOPE_VISIBLE interval {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  [[nodiscard]] constexpr std::uint64_t length() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t length() const noexcept {
     return end > begin ? end - begin : 0;
   }
 };
 
 /// Joins a thread's intervals, given in the order in which they end. Zeroed memory is a new one.
 /// Threads: one writer; any thread may call current().  Progress: wait-free.
-class interval_merger {
+class FABSCOPE_VISIBLE interval_merger {
  public:
   /// Adds [begin, end). True if a gap lies before it: then `finished` is the joined interval before
   /// the gap, to be handed on. Empty intervals are ignored.
-  [[nodiscard]] bool add(std::uint64_t begin, std::uint64_t end, interval& finished) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool add(std::uint64_t begin, std::uint64_t end,
+                                         interval& finished) noexcept {
     if (end <= begin) return false;
     const std::uint64_t open_begin = relaxed_load(begin_);
     const std::uint64_t open_end = relaxed_load(end_);
@@ -55,7 +56,7 @@ class interval_merger {
   }
 
   /// Hands out what is still open and starts anew; false if there is nothing.  Threads: the writer.
-  [[nodiscard]] bool flush(interval& finished) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool flush(interval& finished) noexcept {
     finished = interval{relaxed_load(begin_), relaxed_load(end_)};
     release_store(end_, 0);
     return finished.end != 0;
@@ -63,7 +64,7 @@ class interval_merger {
 
   /// The joined interval that is not finished yet: all of it was covered. Empty if there is none or
   /// if it changed during the look.  Threads: any.
-  [[nodiscard]] interval current() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN interval current() const noexcept {
     const std::uint64_t end =
         acquire_load(end_);  // first: a begin read after it is as new or newer
     return interval{acquire_load(begin_), end};
@@ -80,10 +81,10 @@ class interval_merger {
 /// end of time constant; elsewhere linear in Capacity.
 template <std::size_t Capacity>
   requires(Capacity >= 4)
-class basic_interval_union {
+class FABSCOPE_VISIBLE basic_interval_union {
  public:
-  void add(interval more) noexcept { add(more.begin, more.end); }
-  void add(std::uint64_t begin, std::uint64_t end) noexcept {
+  FABSCOPE_HIDDEN void add(interval more) noexcept { add(more.begin, more.end); }
+  FABSCOPE_HIDDEN void add(std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin < frontier_) {
       const std::uint64_t clipped = end < frontier_ ? end : frontier_;
       if (clipped > begin) uncertain_ += clipped - begin;
@@ -114,14 +115,14 @@ class basic_interval_union {
   }
 
   /// Length of the union; a lower bound if uncertain() is not 0.
-  [[nodiscard]] std::uint64_t total() const noexcept { return summed_ + held_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t total() const noexcept { return summed_ + held_; }
   /// Length that came too late to be compared: the union is at most total() + uncertain().
-  [[nodiscard]] std::uint64_t uncertain() const noexcept { return uncertain_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t uncertain() const noexcept { return uncertain_; }
   /// Separate intervals kept.
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t size() const noexcept { return size_; }
 
  private:
-  void compact() noexcept {
+  FABSCOPE_HIDDEN void compact() noexcept {
     constexpr std::size_t oldest = Capacity / 4;
     for (std::size_t i = 0; i < oldest; ++i) summed_ += kept_[i].length();
     held_ = 0;

@@ -21,24 +21,25 @@ FABSCOPE_NAMESPACE_BEGIN
 /// other words are read with relaxed_load.  Progress: wait-free, at most one probe per index word.
 /// Cost: a multiplication, one index word, one comparison of the key; no atomic read-modify-write.
 template <keyed_row Row>
-class row_table {
+class FABSCOPE_VISIBLE row_table {
  public:
   using row_type = Row;
   using key_type = typename Row::key_type;
 
   static constexpr std::uint32_t max_rows = 1U << 20;
 
-  constexpr row_table() noexcept = default;
+  FABSCOPE_HIDDEN constexpr row_table() noexcept = default;
 
   /// Bytes of private, zeroed, 4-byte aligned memory for the index of `rows` rows.
-  [[nodiscard]] static constexpr std::size_t index_bytes(std::uint32_t rows) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::size_t index_bytes(
+      std::uint32_t rows) noexcept {
     return std::size_t{4} << index_log2(rows);
   }
 
   /// Takes over `count` rows (2 to max_rows, the first is `other`) and the index memory. Rows that
   /// are in use already, left by an earlier thread, are found again. Threads: the writer, before
   /// anything else.
-  void attach(Row* rows, std::uint32_t count, void* index) noexcept {
+  FABSCOPE_HIDDEN void attach(Row* rows, std::uint32_t count, void* index) noexcept {
     rows_ = rows;
     index_ = static_cast<std::uint32_t*>(index);
     log2_ = index_log2(count);
@@ -54,7 +55,7 @@ class row_table {
   }
 
   /// The row of `key`; row 0 if there is none and no more can be made. The table must be attached.
-  [[nodiscard]] Row& find_or_insert(const key_type& key) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN Row& find_or_insert(const key_type& key) noexcept {
     const key_words wanted = words(key);
     const std::uint64_t hash = hash_of(wanted);
     std::uint64_t place = hash >> (64 - log2_);
@@ -70,16 +71,20 @@ class row_table {
   }
 
   /// Threads: the writer, and others for a glance.
-  [[nodiscard]] std::uint32_t rows_used() const noexcept { return relaxed_load(next_); }
-  [[nodiscard]] std::uint32_t capacity() const noexcept { return limit_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t rows_used() const noexcept {
+    return relaxed_load(next_);
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t capacity() const noexcept { return limit_; }
   /// Row 0, for events that have no key. The caller marks it with `row_is_other` if it counts
   /// there.
-  [[nodiscard]] Row& other() noexcept { return rows_[0]; }
+  [[nodiscard]] FABSCOPE_HIDDEN Row& other() noexcept { return rows_[0]; }
   /// How often a key was sent to row 0.
-  [[nodiscard]] std::uint64_t refused_total() const noexcept { return relaxed_load(refused_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t refused_total() const noexcept {
+    return relaxed_load(refused_);
+  }
   /// How many different keys that were: a linear count over 1024 bits, within about 5 % up to 3000
   /// keys and saturating near 7000.  Threads: any.
-  [[nodiscard]] std::uint64_t refused_keys() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t refused_keys() const noexcept {
     std::uint32_t zeros = 0;
     for (const std::uint64_t& word : refused_bits_) {
       zeros += static_cast<std::uint32_t>(__builtin_popcountll(~relaxed_load(word)));
@@ -101,21 +106,21 @@ class row_table {
   static constexpr std::uint32_t tag_mask = ~id_mask;
 
   // At least two index words per row: a miss ends after 2.5 probes on average.
-  static constexpr std::uint32_t index_log2(std::uint32_t rows) noexcept {
+  FABSCOPE_HIDDEN static constexpr std::uint32_t index_log2(std::uint32_t rows) noexcept {
     std::uint32_t log2 = 4;
     while ((std::uint64_t{1} << log2) < std::uint64_t{rows} * 2) ++log2;
     return log2;
   }
-  [[nodiscard]] std::uint64_t index_mask() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t index_mask() const noexcept {
     return (std::uint64_t{1} << log2_) - 1;
   }
 
-  static key_words words(const key_type& key) noexcept {
+  FABSCOPE_HIDDEN static key_words words(const key_type& key) noexcept {
     key_words out{};
     std::memcpy(&out, &key, sizeof(key));
     return out;
   }
-  static std::uint64_t hash_of(const key_words& key) noexcept {
+  FABSCOPE_HIDDEN static std::uint64_t hash_of(const key_words& key) noexcept {
     std::uint64_t hash = key.word[0];
     if constexpr (sizeof(key_type) > 8) hash ^= key.word[1] << 23 | key.word[1] >> 41;
     if constexpr (sizeof(key_type) > 16) hash ^= key.word[2] << 46 | key.word[2] >> 18;
@@ -123,12 +128,12 @@ class row_table {
     return hash * 0x9E3779B97F4A7C15U;
   }
   // Twelve bits of the hash that do not choose the place, and the row's number.
-  static std::uint32_t entry(std::uint64_t hash, std::uint32_t id) noexcept {
+  FABSCOPE_HIDDEN static std::uint32_t entry(std::uint64_t hash, std::uint32_t id) noexcept {
     return (static_cast<std::uint32_t>(hash) & tag_mask) | id;
   }
 
-  __attribute__((noinline)) Row& insert(const key_type& key, std::uint64_t hash,
-                                        std::uint64_t place) noexcept {
+  FABSCOPE_HIDDEN __attribute__((noinline)) Row& insert(const key_type& key, std::uint64_t hash,
+                                                        std::uint64_t place) noexcept {
     if (next_ == limit_) {
       relaxed_add(refused_, 1U);
       const std::uint64_t bit = ((hash ^ hash >> 29) * 0xBF58476D1CE4E5B9U) >> 54;

@@ -16,21 +16,23 @@ FABSCOPE_NAMESPACE_BEGIN
 namespace detail {
 
 /// Threads: one.  Cost: one comparison and one load for a label that was seen before.
-class label_texts {
+class FABSCOPE_VISIBLE label_texts {
  public:
   using escape = void (*)(text_writer&, std::string_view) noexcept;
 
   /// `none` stands, as it is, for labels that have no text.
-  label_texts(escape how, std::string_view none) noexcept : escape_(how), none_(none) {}
+  FABSCOPE_HIDDEN label_texts(escape how, std::string_view none) noexcept
+      : escape_(how), none_(none) {}
 
-  [[nodiscard]] std::string_view get(std::uint32_t number, const sink_context& about) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::string_view get(std::uint32_t number,
+                                                     const sink_context& about) noexcept {
     if (number < texts_.size() && !texts_[number].empty()) [[likely]]
       return texts_[number];
     return add(number, about);
   }
 
  private:
-  std::string_view add(std::uint32_t number, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN std::string_view add(std::uint32_t number, const sink_context& about) noexcept {
     const std::string_view text = about.label(number);
     if (text.empty()) return none_;  // nor is a number stored that nobody knows
     char room[6 * 256 + 2];

@@ -16,27 +16,27 @@ namespace detail {
 
 /// Counts every row: rows_total() == rows_written() + rows_lost() + (rows still buffered), where
 /// the first and the last line of the file count as none.  Threads: one.
-class row_file {
+class FABSCOPE_VISIBLE row_file {
  public:
-  row_file(const char* kind, const file_sink_options& options) noexcept
+  FABSCOPE_HIDDEN row_file(const char* kind, const file_sink_options& options) noexcept
       : kind_(kind), options_(options) {}
 
   /// Writes one row, after `head(writer)` if it is the first.
   template <class Head, class Format>
-  void row(Head&& head, Format&& format) noexcept {
+  FABSCOPE_HIDDEN void row(Head&& head, Format&& format) noexcept {
     ++total_;
     if (!asked_) open(head);
     if (file_.is_open()) file_.row(format);
   }
 
-  void flush() noexcept {
+  FABSCOPE_HIDDEN void flush() noexcept {
     if (file_.is_open()) file_.flush();
   }
 
   /// Writes `tail(writer, now)` behind the rows, even if the budget is used up, and closes the
   /// file.
   template <class Tail>
-  void finish(Tail&& tail) noexcept {
+  FABSCOPE_HIDDEN void finish(Tail&& tail) noexcept {
     if (!file_.is_open()) return;
     file_.flush();
     written_ = written();
@@ -47,17 +47,19 @@ class row_file {
     file_.close();
   }
 
-  [[nodiscard]] const file_sink_options& options() const noexcept { return options_; }
-  [[nodiscard]] std::uint64_t rows_total() const noexcept { return total_; }
-  [[nodiscard]] std::uint64_t rows_written() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN const file_sink_options& options() const noexcept {
+    return options_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_total() const noexcept { return total_; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_written() const noexcept {
     return closed_ ? written_ : written();
   }
-  [[nodiscard]] std::uint64_t rows_lost() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_lost() const noexcept {
     const std::uint64_t held = closed_ ? 0 : file_.rows_buffered() - headers_buffered();
     return total_ - rows_written() - held;
   }
-  [[nodiscard]] bool capped() const noexcept { return file_.capped(); }
-  [[nodiscard]] errc status() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return file_.capped(); }
+  [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept {
     return asked_ && !opened_ ? errc::unavailable : file_.status();
   }
 
@@ -65,7 +67,7 @@ class row_file {
   static constexpr std::uint64_t tail_bytes = 512;
 
   template <class Head>
-  void open(Head& head) noexcept {
+  FABSCOPE_HIDDEN void open(Head& head) noexcept {
     asked_ = true;
     if (options_.opener.open == nullptr) return;
     const int fd = options_.opener.open(options_.opener.self, kind_);
@@ -85,13 +87,13 @@ class row_file {
 
   // The head is the file's first row: written or buffered as soon as any row is, unless it was
   // lost, and then every row is.
-  [[nodiscard]] std::uint64_t written() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t written() const noexcept {
     return file_.rows_written() == 0 ? 0 : file_.rows_written() - 1;
   }
-  [[nodiscard]] std::uint64_t headers_buffered() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t headers_buffered() const noexcept {
     return file_.rows_written() == 0 && file_.rows_buffered() != 0 ? 1 : 0;
   }
-  [[nodiscard]] static clock_snapshot now() noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static clock_snapshot now() noexcept {
     clock_snapshot out;
     out.monotonic_ns = monotonic_ns();
     out.boottime_ns = boottime_ns();
