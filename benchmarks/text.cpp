@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// csv_row: one row of eight fields (stamp, rank, thread, name, bytes, duration, GB/s, error) into a
+// file in memory, its share of the writing included.
+#include <fcntl.h>
+#include <fmt/compile.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fabscope/sink/text_file.hpp>
+
+#include <support/row.hpp>
+
+namespace bench {
+namespace {
+
+struct measured {
+  std::uint64_t begin_ns;
+  std::uint32_t rank;
+  std::uint32_t thread;
+  const char* name;
+  std::uint64_t bytes;
+  std::uint64_t duration_ns;
+  double gigabytes_per_second;
+  const char* error;
+};
+
+constexpr std::size_t variety = 1024;
+
+const std::vector<measured>& examples() {
+  static const std::vector<measured> all = [] {
+    constexpr std::array names = {"fi_send", "fi_tsend", "fi_writemsg", "fi_read"};
+    std::vector<measured> out;
+    for (std::uint64_t i = 0; i < variety; ++i) {
+      const std::uint64_t bytes = std::uint64_t{64} << (i * 7 % 15);
+      const std::uint64_t duration = 1500 + i * 7919 % 90000;
+      out.push_back({1700000000123456789U + i * 4211, static_cast<std::uint32_t>(i % 512),
+                     static_cast<std::uint32_t>(i % 8), names[i % names.size()], bytes, duration,
+                     static_cast<double>(bytes) / static_cast<double>(duration),
+                     i % 100 == 7 ? "Connection refused, by the peer" : ""});
+    }
+    return out;
+  }();
+  return all;
+}
+
+/// A file in memory that starts again from its beginning before it grows large.
+int memory_file() { return ::memfd_create("rows", MFD_CLOEXEC); }
+constexpr std::size_t file_bytes = std::size_t{64} << 20;
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+
+struct ours {
+  int fd = memory_file();
+  fabscope::text_file file =
+      std::move(*fabscope::text_file::adopt(fd, {.buffer_bytes = buffer_bytes}));
+
+  void put(const measured& row) {
+    file.row([&row](fabscope::text_writer& to) noexcept {
+      to.u64(row.begin_ns).ch(',').u64(row.rank).ch(',').u64(row.thread).ch(',');
+      to.csv_field(row.name).ch(',').u64(row.bytes).ch(',').u64(row.duration_ns).ch(',');
+      to.fixed3(row.gigabytes_per_second).ch(',').csv_field(row.error).ch('\n');
+    });
+  }
+  void rewind() {
+    (void)file.flush();
+    (void)::lseek(fd, 0, SEEK_SET);
+  }
+};
+
+struct by_fprintf {
+  std::FILE* file = ::fdopen(memory_file(), "w");
+
+  by_fprintf() { (void)std::setvbuf(file, nullptr, _IOFBF, buffer_bytes); }
+  ~by_fprintf() { (void)std::fclose(file); }
+  by_fprintf(const by_fprintf&) = delete;
+  by_fprintf& operator=(const by_fprintf&) = delete;
+
+  void put(const measured& row) {
+    const bool quote = std::strchr(row.error, ',') != nullptr;
+    (void)std::fprintf(
+        file,
+        quote ? "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",%.3f,\"%s\"\n"
+              : "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",%.3f,%s\n",
+        row.begin_ns, row.rank, row.thread, row.name, row.bytes, row.duration_ns,
+        row.gigabytes_per_second, row.error);
+  }
+  void rewind() { std::rewind(file); }
+};
+
+struct by_fmt {
+  int fd = memory_file();
+  std::string buffer;
+
+  by_fmt() { buffer.reserve(buffer_bytes + 512); }
+  ~by_fmt() { ::close(fd); }
+  by_fmt(const by_fmt&) = delete;
+  by_fmt& operator=(const by_fmt&) = delete;
+
+  void put(const measured& row) {
+    const bool quote = std::strchr(row.error, ',') != nullptr;
+    const char* mark = quote ? "\"" : "";
+    fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{},{},{},{},{},{},{:.3f},{}{}{}\n"),
+                   row.begin_ns, row.rank, row.thread, row.name, row.bytes, row.duration_ns,
+                   row.gigabytes_per_second, mark, row.error, mark);
+    if (buffer.size() >= buffer_bytes) flush();
+  }
+  void flush() {
+    if (::write(fd, buffer.data(), buffer.size()) < 0) std::perror("write");
+    buffer.clear();
+  }
+  void rewind() {
+    flush();
+    (void)::lseek(fd, 0, SEEK_SET);
+  }
+};
+
+template <class Writer>
+lane rows_by(const char* name) {
+  struct state {
+    Writer writer;
+    std::size_t next = 0;
+    std::size_t since = 0;
+  };
+  auto live = std::make_shared<state>();
+  return {name, [live](std::size_t n, unsigned) {
+            constexpr std::size_t longest_row = 128;
+            const std::vector<measured>& from = examples();
+            for (std::size_t i = 0; i < n; ++i) {
+              if (live->since == file_bytes / longest_row) {
+                live->writer.rewind();
+                live->since = 0;
+              }
+              live->writer.put(from[live->next++ % variety]);
+              ++live->since;
+            }
+          }};
+}
+
+}  // namespace
+
+void add_text_rows() {
+  rows().push_back({"csv_row", "two bare clock reads", 2.4, {rows_by<ours>("ours"), two_reads()}});
+  rows().push_back(
+      {"csv_row/fprintf", "fprintf", 0.2, {rows_by<ours>("ours"), rows_by<by_fprintf>("fprintf")}});
+  rows().push_back(
+      {"csv_row/fmt_compiled", "ours", 0, {rows_by<by_fmt>("fmt"), rows_by<ours>("ours")}});
+}
+
+}  // namespace bench
