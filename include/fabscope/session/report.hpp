@@ -90,13 +90,13 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   std::string text;
   detail::print_process(text, data);
   detail::print_findings(text, data);
+  detail::print_errors(text, data);
   detail::print_nics(text, data);
-  detail::print_links(text, data);
   detail::print_kinds(text, data);
   detail::print_queues(text, data);
-  detail::print_scopes(text, data);
   detail::print_steps(text, data);
-  detail::print_errors(text, data);
+  detail::print_scopes(text, data);
+  detail::print_links(text, data);
   detail::print_losses(text, data);
   detail::print_cost(text, data);
   return text;

@@ -69,7 +69,8 @@ inline void find_gap(std::vector<std::string>& out, const report_data& data) {
                 " s; " + whole(long_ones) + " gaps were 1 ms or longer");
 }
 
-/// Compares links of one kind, size and level with the others on the same NIC, by the mean.
+/// Compares links of one kind, size and level with the others on the same NIC, by the mean. Of
+/// those that stand out, the one that lost most time in all is named.
 inline void find_slow_link(std::vector<std::string>& out, const report_data& data) {
   constexpr std::uint64_t enough = 20;
   const auto mean = [](const link_row& r) {
@@ -80,7 +81,7 @@ inline void find_slow_link(std::vector<std::string>& out, const report_data& dat
                       data.key_name(r, r.local), data.key_name(r, r.remote));
   });
   const link_row* slowest = nullptr;
-  double worst = stands_out;
+  double worst = 0;
   double usual = 0;
   std::size_t fellows = 0;
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
@@ -95,9 +96,10 @@ inline void find_slow_link(std::vector<std::string>& out, const report_data& dat
     }
     if (group.size() < 3) continue;  // of two, who would be the slow one?
     const double median = mean(*group[(group.size() - 2) / 2]);  // of all but the slowest
-    const double ratio = median > 0 ? mean(*group.back()) / median : 0;
-    if (ratio < worst) continue;
-    worst = ratio;
+    const double excess = mean(*group.back()) - median;
+    const double lost = excess * static_cast<double>(group.back()->count);
+    if (excess < (stands_out - 1) * median || lost <= worst) continue;
+    worst = lost;
     slowest = group.back();
     usual = median;
     fellows = group.size() - 1;
