@@ -127,17 +127,17 @@ class FABSCOPE_VISIBLE histogram {
   /// See quantile_of; never below min() or above max().
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t quantile(double q) const noexcept {
     const std::uint64_t value = quantile_of<Bits>(counter_, q);
-    if (value < min()) return min();
-    return value > max() ? max() : value;
+    if (value < (min)()) return (min)();
+    return value > (max)() ? (max)() : value;
   }
 
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t count() const noexcept {
     return relaxed_load(count_);
   }
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t sum() const noexcept { return relaxed_load(sum_); }
-  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t max() const noexcept { return relaxed_load(max_); }
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t(max)() const noexcept { return relaxed_load(max_); }
   /// 0 if there is no value.
-  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t min() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t(min)() const noexcept {
     const std::uint64_t inverted = relaxed_load(inverted_min_);
     return inverted == 0 ? 0 : ~inverted;
   }
