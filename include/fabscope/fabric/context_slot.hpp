@@ -9,12 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
 #include <fabscope/core/config.hpp>
 #include <fabscope/core/relaxed.hpp>
+#include <fabscope/event/operation_record.hpp>
 #include <fabscope/pool/slot_pool.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -22,31 +24,68 @@ FABSCOPE_NAMESPACE_BEGIN
 namespace fabric::detail {
 
 /// Its address goes to the provider as the operation's context. The first 64 bytes are the
-/// provider's: some use them without asking for FI_CONTEXT2. All of our words are written by one
-/// thread at a time (issuer, then whoever reads the completion) and read by walks, hence the
-/// relaxed accesses.
+/// provider's: some use them without asking for FI_CONTEXT2. Our words are written by one thread at
+/// a time (issuer, then whoever reads the completion) and read by walks, hence the relaxed
+/// accesses. They are packed so that an operation costs few stores.
 struct alignas(64) context_slot {
   unsigned char scratch[64];
   std::uint64_t context;  ///< the application's
   std::uint64_t begin;    ///< ticks before the call that was accepted
-  std::uint64_t bytes;
+  std::uint64_t amount;   ///< retries << 48 | bytes
   std::uint64_t cause;
-  std::uint64_t ends;    ///< endpoint::ends at issue
-  std::uint32_t remote;  ///< label
-  std::uint8_t op;
-  std::uint8_t level;
-  std::uint16_t retries;
-  std::uint32_t owner;  ///< number of the endpoint; of an abandoned one, of its completion queue
-  std::uint8_t nic_slot;
-  std::uint8_t done;     ///< 0 from issue until somebody takes the operation over as complete
-  std::uint8_t marks;    ///< written by walks only
-  std::uint8_t session;  ///< low byte of the session's number: whose labels these are
+  std::uint64_t ends;   ///< link_row's key: endpoint::ends at issue
+  std::uint64_t kind;   ///< link_row's key: remote, op, size class, level
+  std::uint64_t state;  ///< see below
   slot_tag pool_tag;
 
+  // The bytes of `state`: one word at issue, looked at and changed one by one later.
+  // owner: number of the endpoint; of an abandoned operation, of its completion queue.
+  // done: 0 from issue until somebody takes the operation over as complete. marks: written by
+  // walks. session: low byte of the session's number, which tells whose labels these are.
+  static constexpr std::size_t nic_byte = 4;
+  static constexpr std::size_t done_byte = 5;
+  static constexpr std::size_t marks_byte = 6;
+  static constexpr std::size_t session_byte = 7;
+  static constexpr std::uint64_t pack(std::uint32_t owner, std::uint8_t nic,
+                                      std::uint8_t session) noexcept {
+    return std::uint64_t{session} << 56 | std::uint64_t{nic} << 32 | owner;
+  }
   static constexpr std::uint8_t abandoned = 1;
   static constexpr std::uint8_t cancelled = 2;
+
+  [[nodiscard]] std::uint8_t& byte(std::size_t n) noexcept {
+    return reinterpret_cast<std::uint8_t*>(&state)[n];
+  }
+  [[nodiscard]] std::uint8_t byte_now(std::size_t n) const noexcept {
+    return relaxed_load(reinterpret_cast<const std::uint8_t*>(&state)[n]);
+  }
+  [[nodiscard]] std::uint32_t owner() const noexcept {
+    return static_cast<std::uint32_t>(relaxed_load(state));
+  }
+  /// Threads: walks, of an operation that is not done.
+  void set_owner(std::uint32_t number) noexcept {
+    relaxed_store(state, (relaxed_load(state) >> 32) << 32 | number);
+  }
+  [[nodiscard]] bool is_done() const noexcept {
+    // pairs with the release at issue
+    return acquire_load(reinterpret_cast<const std::uint8_t*>(&state)[done_byte]) != 0;
+  }
+  [[nodiscard]] operation op() const noexcept {
+    return static_cast<operation>(relaxed_load(kind) >> 32 & 0xff);
+  }
+  [[nodiscard]] std::uint32_t remote() const noexcept {
+    return static_cast<std::uint32_t>(relaxed_load(kind));
+  }
+  [[nodiscard]] std::uint8_t level() const noexcept {
+    return static_cast<std::uint8_t>(relaxed_load(kind) >> 48);
+  }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return relaxed_load(amount) << 16 >> 16; }
+  [[nodiscard]] std::uint32_t retries() const noexcept {
+    return static_cast<std::uint32_t>(relaxed_load(amount) >> 48);
+  }
 };
 static_assert(sizeof(context_slot) == 128 && offsetof(context_slot, context) == 64);
+static_assert(std::endian::native == std::endian::little);
 
 using context_pool = slot_pool<context_slot>;
 
@@ -89,7 +128,7 @@ inline bool reserve_pool() noexcept {
 /// walkers == 0 here has stored `done` before that barrier, so the walk sees it; a thread that
 /// loads anything else waits until the walk is over.
 FABSCOPE_ALWAYS_INLINE void take_over(context_slot& slot) noexcept {
-  release_store(slot.done, std::uint8_t{1});
+  release_store(slot.byte(context_slot::done_byte), std::uint8_t{1});
   __atomic_signal_fence(
       __ATOMIC_SEQ_CST);  // the compiler keeps the order; membarrier the processor
   if (__atomic_load_n(&walkers, __ATOMIC_RELAXED) != 0) [[unlikely]] {
@@ -121,13 +160,12 @@ class slot_walk {
   template <class Visit>
   void each(std::uint32_t owner, Visit&& visit) const {
     pool().for_each_taken([&](context_slot& slot) {
-      if (acquire_load(slot.done) != 0) return;  // pairs with the release at issue
-      if (relaxed_load(slot.owner) == owner) visit(slot);
+      if (!slot.is_done() && slot.owner() == owner) visit(slot);
     });
   }
   /// Gives back a slot that nobody else will.
   void put(context_slot& slot) const noexcept {
-    relaxed_store(slot.done, std::uint8_t{1});
+    relaxed_store(slot.byte(context_slot::done_byte), std::uint8_t{1});
     pool().put(*spare_magazine, &slot);
   }
 };

@@ -35,7 +35,7 @@ template <class Tag, class Policy, class Function = typename Tag::function_type>
 struct forwarder;
 template <class Tag, operation_policy Policy, class... Args>
 struct forwarder<Tag, Policy, ssize_t (*)(fid_ep*, Args...)> {
-  static ssize_t call(fid_ep* ep, Args... args) {
+  __attribute__((flatten)) static ssize_t call(fid_ep* ep, Args... args) {
     using table_type = typename Tag::table_type;
     const table_prefix& prefix = prefix_of(table_in<table_type>(ep));
     const auto real = original_of<table_type>(prefix).*Tag::member;

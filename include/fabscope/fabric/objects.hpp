@@ -92,7 +92,8 @@ struct endpoint_side {
 
 struct endpoint {
   // What every operation reads.
-  std::uint64_t ends = 0;  ///< labels: local << 32 | nic
+  std::uint64_t ends = 0;        ///< labels: local << 32 | nic
+  std::uint64_t slot_state = 0;  ///< what context_slot::state begins with
   const detail::address_map* addresses = nullptr;
   fi_addr_t address_mask = ~fi_addr_t{0};
   std::uint32_t number = 0;  ///< unique in the process, never 0

@@ -92,26 +92,28 @@ struct queue_hooks {
     return static_cast<ssize_t>(result.count);
   }
 
-  static ssize_t read(fid_cq* cq, void* entries, std::size_t count) {
+  __attribute__((flatten)) static ssize_t read(fid_cq* cq, void* entries, std::size_t count) {
     const table_prefix& prefix = prefix_of(cq->ops);
     return around(prefix, poll{entries},
                   [&] { return original_of<fi_ops_cq>(prefix).read(cq, entries, count); });
   }
-  static ssize_t readfrom(fid_cq* cq, void* entries, std::size_t count, fi_addr_t* sources) {
+  __attribute__((flatten)) static ssize_t readfrom(fid_cq* cq, void* entries, std::size_t count,
+                                                   fi_addr_t* sources) {
     const table_prefix& prefix = prefix_of(cq->ops);
     return around(prefix, poll{entries, 0, sources}, [&] {
       return original_of<fi_ops_cq>(prefix).readfrom(cq, entries, count, sources);
     });
   }
-  static ssize_t readerr(fid_cq* cq, fi_cq_err_entry* entry, std::uint64_t flags) {
+  __attribute__((flatten)) static ssize_t readerr(fid_cq* cq, fi_cq_err_entry* entry,
+                                                  std::uint64_t flags) {
     const table_prefix& prefix = prefix_of(cq->ops);
     poll result{entry};
     result.is_error = true;
     return around(prefix, result,
                   [&] { return original_of<fi_ops_cq>(prefix).readerr(cq, entry, flags); });
   }
-  static ssize_t sread(fid_cq* cq, void* entries, std::size_t count, const void* condition,
-                       int timeout) {
+  __attribute__((flatten)) static ssize_t sread(fid_cq* cq, void* entries, std::size_t count,
+                                                const void* condition, int timeout) {
     const table_prefix& prefix = prefix_of(cq->ops);
     poll result{entries};
     result.may_wait = true;
@@ -119,8 +121,9 @@ struct queue_hooks {
       return original_of<fi_ops_cq>(prefix).sread(cq, entries, count, condition, timeout);
     });
   }
-  static ssize_t sreadfrom(fid_cq* cq, void* entries, std::size_t count, fi_addr_t* sources,
-                           const void* condition, int timeout) {
+  __attribute__((flatten)) static ssize_t sreadfrom(fid_cq* cq, void* entries, std::size_t count,
+                                                    fi_addr_t* sources, const void* condition,
+                                                    int timeout) {
     const table_prefix& prefix = prefix_of(cq->ops);
     poll result{entries, 0, sources};
     result.may_wait = true;

@@ -141,9 +141,8 @@ struct fabric_session {
     tick();
     std::uint64_t left[static_cast<std::size_t>(operation::count_)] = {};
     pool().for_each_taken([&](const context_slot& slot) noexcept {
-      if (acquire_load(slot.done) == 0 && relaxed_load(slot.op) < std::size(left)) {
-        ++left[relaxed_load(slot.op)];
-      }
+      const auto op = static_cast<std::size_t>(slot.op());
+      if (!slot.is_done() && op < std::size(left)) ++left[op];
     });
     for (std::uint32_t i = 0; i < std::size(left); ++i) {
       if (left[i] == 0) continue;
@@ -167,14 +166,10 @@ struct fabric_session {
     const std::uint64_t now = now_ticks(static_cast<clock_kind>(table->clock));
     pool().for_each_taken([&](const context_slot& slot) noexcept {
       const std::uint32_t generation = acquire_load(slot.pool_tag.generation);
-      if (acquire_load(slot.done) != 0 ||
-          is_receive(static_cast<operation>(relaxed_load(slot.op)))) {
-        return;
-      }
-      const busy_interval one{acquire_load(slot.begin), now, acquire_load(slot.nic_slot)};
+      if (slot.is_done() || is_receive(slot.op())) return;
+      const busy_interval one{acquire_load(slot.begin), now, slot.byte_now(context_slot::nic_byte)};
       // Given back meanwhile: then begin may be another operation's.
-      if (acquire_load(slot.done) != 0 || relaxed_load(slot.pool_tag.generation) != generation)
-        return;
+      if (slot.is_done() || relaxed_load(slot.pool_tag.generation) != generation) return;
       if (one.begin == 0 || one.begin >= now || one.nic >= max_nics) return;
       batch.push_back({one.begin > last_tick ? one.begin : last_tick, now, one.nic});
     });
@@ -248,6 +243,8 @@ inline void label_endpoint(fabric_session& session, endpoint& ep) noexcept {
   const std::uint32_t nic = relaxed_load(session.nic_labels[ep.nic_slot]);
   const std::uint32_t local = ep.local_name == 0 ? 0 : session.label(all.texts[ep.local_name - 1]);
   relaxed_store(ep.ends, std::uint64_t{local} << 32 | nic);
+  relaxed_store(ep.slot_state, context_slot::pack(ep.number, ep.nic_slot,
+                                                  static_cast<std::uint8_t>(session.number)));
 }
 
 /// The adapter's part in the running session, made if there is none yet. Null: no session, or no

@@ -3,6 +3,7 @@
 // its intervals on their way to the collector. Layer: fabric.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -129,8 +130,15 @@ struct thread_state {
   std::uint32_t depth = 0;
   std::uint32_t retrying = 0;  ///< entries of `retries` in use
   clock_kind clock = clock_kind::monotonic;
-  std::uint16_t operation_type = 0;
+  std::uint8_t session_byte = 0;
   bool ready = false;
+  std::uint64_t record_head = 0;  ///< first word of an operation_record
+  fabscope_thread* thread = nullptr;
+  overwrite_writer ring;
+  // The last row that was found: operations often come in runs.
+  link_row::key_type last_key{~std::uint64_t{0}, 0};
+  link_row* last_link = nullptr;
+  nic_histogram_row* last_histogram = nullptr;
   std::uint32_t histogram_places = 0;
   nic_histogram_row** histogram_of = nullptr;  ///< by place in `links`; null: not looked up yet
   std::uint64_t gap_limit[cq_row::gap_buckets - 1] = {};  ///< in ticks
@@ -150,12 +158,24 @@ struct thread_state {
   /// Counts a successful operation by peer, size and level, and its span by NIC.
   FABSCOPE_ALWAYS_INLINE void count(std::uint64_t ends, std::uint64_t kind, std::uint64_t span,
                                     std::uint64_t bytes) noexcept {
-    link_row& row = link(ends, kind);
-    row.add(span, bytes);
-    relaxed_add(histogram(row, ends, kind).histogram[nic_histogram_row::scale::bucket_of(span)],
-                1U);
+    if (((last_key.ends ^ ends) | (last_key.kind ^ kind)) != 0) [[unlikely]]
+      find(ends, kind);
+    link_row& row = *last_link;
+    relaxed_add(row.count, 1);
+    relaxed_add(row.bytes, bytes);
+    relaxed_add(row.sum, span);
+    relaxed_min_inverted(row.inverted_min, span);
+    relaxed_max(row.max, span);
+    // Both histograms from one bit width; see log_linear<6> and coarse_scale.
+    using fine = nic_histogram_row::scale;
+    const std::uint64_t value = span < fine::limit ? span : fine::limit - 1;
+    const auto shift = static_cast<unsigned>(std::bit_width(value | 127) - 7);
+    const std::size_t coarse =
+        shift / 2 < coarse_scale::buckets ? shift / 2 : coarse_scale::buckets - 1;
+    relaxed_add(row.histogram[coarse], 1U);
+    relaxed_add(last_histogram->histogram[(std::size_t{shift} << 6) + (value >> shift)], 1U);
   }
-  FABSCOPE_ALWAYS_INLINE link_row& link(std::uint64_t ends, std::uint64_t kind) noexcept {
+  link_row& link(std::uint64_t ends, std::uint64_t kind) noexcept {
     return links.find({ends, kind}, *port, [this](std::uint32_t rows) noexcept { place(rows); });
   }
 
@@ -183,25 +203,26 @@ struct thread_state {
   }
 
  private:
-  FABSCOPE_ALWAYS_INLINE nic_histogram_row& histogram(const link_row& row, std::uint64_t ends,
-                                                      std::uint64_t kind) noexcept {
+  __attribute__((noinline)) void find(std::uint64_t ends, std::uint64_t kind) noexcept {
+    link_row& row = link(ends, kind);
+    last_key = {ends, kind};
+    last_link = &row;
     const std::size_t at = links.index_of(row);
-    if (at < histogram_places && histogram_of[at] != nullptr) [[likely]]
-      return *histogram_of[at];
-    return find_histogram(at, ends, kind);
-  }
-  // Place 0 stands for many kinds and is looked up each time.
-  FABSCOPE_NOINLINE nic_histogram_row& find_histogram(std::size_t at, std::uint64_t ends,
-                                                      std::uint64_t kind) noexcept {
+    last_histogram = at < histogram_places ? histogram_of[at] : nullptr;
+    if (last_histogram != nullptr) [[likely]]
+      return;
     const std::uint64_t key = (kind & ~std::uint64_t{0xffffffff}) | (ends & 0xffffffff);
-    nic_histogram_row& found = histograms.find({key}, *port);
-    if (at != 0 && at < histogram_places) histogram_of[at] = &found;
-    return found;
+    last_histogram = &histograms.find({key}, *port);
+    // Row 0 stands for many kinds and is looked up each time.
+    if (at != 0 && at < histogram_places) histogram_of[at] = last_histogram;
   }
 
-  FABSCOPE_NOINLINE void hand_on(std::uint32_t nic, interval finished) noexcept {
-    if (intervals.try_push({finished.begin, finished.end, nic})) return;
-    // Full: the gap becomes busy time, and known to be doubtful.
+  FABSCOPE_ALWAYS_INLINE void hand_on(std::uint32_t nic, interval finished) noexcept {
+    if (!intervals.try_push({finished.begin, finished.end, nic})) [[unlikely]]
+      bridge(nic, finished);
+  }
+  // The ring is full: the gap becomes busy time, and known to be doubtful.
+  FABSCOPE_NOINLINE void bridge(std::uint32_t nic, interval finished) noexcept {
     nic_part& part = nics[nic];
     const interval now = part.open.current();
     if (finished.end >= now.begin) return;

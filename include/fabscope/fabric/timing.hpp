@@ -43,7 +43,11 @@ FABSCOPE_NOINLINE inline thread_state* set_up_thread(thread_port& port) noexcept
     state->port = &port;
     state->clock = port.clock;
     state->session = session;
-    state->operation_type = session->operation_type;
+    state->session_byte = static_cast<std::uint8_t>(session->number);
+    state->thread = port.thread;
+    state->ring = port.ring;
+    state->record_head = std::uint64_t{port.thread->id} << 32 |
+                         std::uint64_t{sizeof(operation_record)} << 16 | session->operation_type;
     std::memcpy(state->gap_limit, session->gap_limit, sizeof state->gap_limit);
     for (std::uint32_t i = 0; i < max_nics; ++i) state->nics[i].row = &nics[i];
     state->intervals = spsc_ring<busy_interval>::place(ring, thread_state::interval_slots);
@@ -134,17 +138,30 @@ struct timing {
         if (made.slot == nullptr) [[unlikely]]
           made.why = reason::pool_full;
       }
-      if (made.slot != nullptr) {
-        const completion_level level = call.has_flags ? detail::level_of(call.flags) : side.level;
-        fill(*made.slot, t, ep, call, made.remote, level);
-        call.context = made.slot;
-      }
     }
+    if (made.slot == nullptr) {
+      made.begin = now_ticks(t.clock);
+      return made;
+    }
+    const completion_level level = call.has_flags
+                                       ? detail::level_of(call.flags)
+                                       : (is_receive(call.op) ? ep.receive : ep.transmit).level;
+    context_slot& slot = *made.slot;
+    std::uint64_t amount = call.bytes;
+    if (t.retrying != 0) [[unlikely]]
+      amount |= retries_of(t, ep, call.op, made.remote) << 48;
+    relaxed_store(slot.context, reinterpret_cast<std::uintptr_t>(call.context));
+    relaxed_store(slot.amount, amount);
+    relaxed_store(slot.cause, t.thread->cause);
+    relaxed_store(slot.ends, relaxed_load(ep.ends));
+    relaxed_store(slot.kind,
+                  link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                                    size_class(call.bytes), static_cast<std::uint8_t>(level)));
+    call.context = &slot;
     made.begin = now_ticks(t.clock);
-    if (made.slot != nullptr) {
-      relaxed_store(made.slot->begin, made.begin);
-      release_store(made.slot->done, std::uint8_t{0});  // pairs with slot_walk::each
-    }
+    relaxed_store(slot.begin, made.begin);
+    // Not done, no marks. Pairs with context_slot::is_done.
+    release_store(slot.state, relaxed_load(ep.slot_state));
     return made;
   }
 
@@ -180,10 +197,14 @@ struct timing {
     else if (last != 0)
       long_gap(t, row, gap, now);
     if (result.count <= 0) return;
-    if (result.is_error)
+    if (result.is_error) {
       failed(t, row, result, now);
-    else
-      completed(t, queue, row, result, now);
+    } else {
+      relaxed_add(row.productive, 1);
+      relaxed_add(row.entries, static_cast<std::uint64_t>(result.count));
+      relaxed_max(row.most, static_cast<std::uint64_t>(result.count));
+      completed(t, queue, static_cast<char*>(result.entries), result.count, result.sources, now);
+    }
   }
 
   /// Recording is off, but operations from before are still in flight.
@@ -193,7 +214,8 @@ struct timing {
     if (stride == 0) return;
     const std::int64_t count = result.is_error ? 1 : result.count;
     for (std::int64_t i = 0; i < count; ++i) {
-      if (detail::context_slot* slot = put_back(result.entries, i, stride)) give_up(*slot);
+      char* entry = static_cast<char*>(result.entries) + static_cast<std::size_t>(i) * stride;
+      if (context_slot* slot = put_back(entry)) give_up(*slot);
     }
   }
 
@@ -207,7 +229,7 @@ struct timing {
       detail::context_slot* oldest = nullptr;
       const auto look = [&](detail::context_slot& slot) noexcept {
         if (relaxed_load(slot.context) != reinterpret_cast<std::uintptr_t>(context)) return;
-        if ((slot.marks & detail::context_slot::cancelled) != 0) return;
+        if ((slot.byte_now(context_slot::marks_byte) & context_slot::cancelled) != 0) return;
         const std::uint64_t begin = relaxed_load(slot.begin);
         if (begin > after && (oldest == nullptr || begin < oldest->begin)) oldest = &slot;
       };
@@ -216,7 +238,9 @@ struct timing {
       if (oldest == nullptr) break;
       after = relaxed_load(oldest->begin);
       const ssize_t result = real(oldest);
-      if (result == 0) relaxed_store(oldest->marks, detail::context_slot::cancelled);
+      if (result == 0) {
+        relaxed_store(oldest->byte(context_slot::marks_byte), context_slot::cancelled);
+      }
       if (result != -FI_ENOENT) return result;
     }
     return real(context);
@@ -239,11 +263,12 @@ struct timing {
     const detail::slot_walk walk;
     const std::uint64_t now = t == nullptr ? 0 : now_ticks(t->clock);
     walk.each(ep.number, [&](detail::context_slot& slot) noexcept {
-      const auto op = static_cast<operation>(slot.op);
-      const completion_queue* queue = is_receive(op) ? ep.receive.queue : ep.transmit.queue;
-      if (t != nullptr && slot.session == session_byte(*t)) abandoned(*t, slot, now);
-      relaxed_store(slot.marks, detail::context_slot::abandoned);
-      relaxed_store(slot.owner, queue == nullptr ? 0U : queue->number);
+      const completion_queue* queue = is_receive(slot.op()) ? ep.receive.queue : ep.transmit.queue;
+      if (t != nullptr && slot.byte_now(context_slot::session_byte) == t->session_byte) {
+        abandoned(*t, slot, now);
+      }
+      relaxed_store(slot.byte(context_slot::marks_byte), context_slot::abandoned);
+      slot.set_owner(queue == nullptr ? 0 : queue->number);
       if (queue == nullptr) walk.put(slot);
     });
   }
@@ -260,10 +285,6 @@ struct timing {
   static detail::fabric_session* running() noexcept {
     return detail::session_part_locked(fabscope::detail::find_session());
   }
-  static std::uint8_t session_byte(const thread& t) noexcept {
-    return static_cast<std::uint8_t>(t.port->session);
-  }
-
   FABSCOPE_ALWAYS_INLINE static std::uint32_t remote_of(const endpoint& ep,
                                                         const request& call) noexcept {
     if (ep.addresses == nullptr) return 0;
@@ -271,33 +292,8 @@ struct timing {
     return ep.addresses->label_of(call.peer & ep.address_mask);
   }
 
-  FABSCOPE_ALWAYS_INLINE static void fill(context_slot& slot, thread& t, const endpoint& ep,
-                                          const request& call, std::uint32_t remote,
-                                          completion_level level) noexcept {
-    relaxed_store(slot.context, reinterpret_cast<std::uintptr_t>(call.context));
-    relaxed_store(slot.bytes, call.bytes);
-    relaxed_store(slot.cause, t.port->thread->cause);
-    relaxed_store(slot.ends, relaxed_load(ep.ends));
-    relaxed_store(slot.remote, remote);
-    relaxed_store(slot.op, static_cast<std::uint8_t>(call.op));
-    relaxed_store(slot.level, static_cast<std::uint8_t>(level));
-    relaxed_store(slot.retries, std::uint16_t{0});
-    relaxed_store(slot.owner, ep.number);
-    relaxed_store(slot.nic_slot, ep.nic_slot);
-    relaxed_store(slot.marks, std::uint8_t{0});
-    relaxed_store(slot.session, session_byte(t));
-    if (t.retrying != 0) [[unlikely]] {
-      if (const detail::retry_part* retry = retry_of(t, ep, call.op, remote)) {
-        relaxed_store(slot.retries,
-                      static_cast<std::uint16_t>(retry->count < 0xffff ? retry->count : 0xffff));
-      }
-    }
-  }
-
   /// The operation of an entry that is ours, its context put back; null if the entry is not.
-  FABSCOPE_ALWAYS_INLINE static context_slot* put_back(void* entries, std::int64_t i,
-                                                       std::uint32_t stride) noexcept {
-    char* entry = static_cast<char*>(entries) + static_cast<std::size_t>(i) * stride;
+  FABSCOPE_ALWAYS_INLINE static context_slot* put_back(void* entry) noexcept {
     void* context;
     std::memcpy(&context, entry, sizeof context);
     if (!detail::pool().owns(context)) return nullptr;
@@ -355,63 +351,79 @@ struct timing {
     }
   }
 
-  static void completed(thread& t, const completion_queue& queue, cq_row& row, const poll& result,
-                        std::uint64_t now) noexcept {
-    relaxed_add(row.productive, 1);
-    relaxed_add(row.entries, static_cast<std::uint64_t>(result.count));
-    relaxed_max(row.most, static_cast<std::uint64_t>(result.count));
+  __attribute__((noinline, flatten)) static void completed(thread& t, const completion_queue& queue,
+                                                           char* entry, std::int64_t count,
+                                                           const fi_addr_t* sources,
+                                                           std::uint64_t now) noexcept {
     const std::uint32_t stride = queue.entry_bytes;
     if (stride == 0) return;
-    for (std::int64_t i = 0; i < result.count; ++i) {
-      context_slot* slot = put_back(result.entries, i, stride);
+    for (std::int64_t i = 0; i < count; ++i, entry += stride) {
+      context_slot* const slot = put_back(entry);
       if (slot == nullptr) continue;
       detail::take_over(*slot);
       if (!is_current(t, *slot)) [[unlikely]] {
         detail::pool().put(t.magazine, slot);
         continue;
       }
-      const auto op = static_cast<operation>(relaxed_load(slot->op));
-      std::uint64_t bytes = relaxed_load(slot->bytes);
-      std::uint32_t remote = relaxed_load(slot->remote);
-      std::uint16_t flags = 0;
-      if (is_receive(op)) {
-        if (queue.has_length) {
-          const char* entry =
-              static_cast<const char*>(result.entries) + static_cast<std::size_t>(i) * stride;
-          std::memcpy(&bytes, entry + offsetof(fi_cq_msg_entry, len), sizeof bytes);
-        } else {
-          flags = operation_record::posted_size;
-        }
-        if (remote == 0 && result.sources != nullptr && queue.addresses != nullptr) {
-          remote = queue.addresses->label_of(result.sources[i]);
-        }
-      }
-      succeeded(t, *slot, op, remote, bytes, flags, now);
+      const std::uint64_t kind = relaxed_load(slot->kind);
+      const auto op = static_cast<operation>(kind >> 32 & 0xff);
+      const std::uint64_t begin = relaxed_load(slot->begin);
+      const std::uint64_t ends = relaxed_load(slot->ends);
+      const std::uint64_t amount = relaxed_load(slot->amount);
+      const std::uint64_t cause = relaxed_load(slot->cause);
+      const std::uint8_t nic = slot->byte_now(context_slot::nic_byte);
       detail::pool().put(t.magazine, slot);
+      if (is_receive(op)) {
+        received(t, queue, entry, sources == nullptr ? FI_ADDR_UNSPEC : sources[i],
+                 {kind, begin, ends, amount, cause, nic}, now);
+        continue;
+      }
+      const std::uint64_t bytes = amount << 16 >> 16;
+      t.count(ends, kind, now - begin, bytes);
+      count_nic(t, nic, ends, op, bytes);
+      t.busy(nic, begin, now);
+      write(t, begin, now, bytes, cause, ends, kind, 0, 0, amount >> 48);
     }
   }
 
-  static bool is_current(const thread& t, const context_slot& slot) noexcept {
-    return (relaxed_load(slot.marks) & context_slot::abandoned) == 0 &&
-           relaxed_load(slot.session) == session_byte(t);
+  struct parts {
+    std::uint64_t kind;
+    std::uint64_t begin;
+    std::uint64_t ends;
+    std::uint64_t amount;
+    std::uint64_t cause;
+    std::uint8_t nic;
+  };
+
+  /// The entry says how much came, and the source from whom, where the application's choice of
+  /// format and function makes them.
+  __attribute__((noinline)) static void received(thread& t, const completion_queue& queue,
+                                                 const char* entry, fi_addr_t source,
+                                                 const parts& of, std::uint64_t now) noexcept {
+    const auto op = static_cast<std::uint8_t>(of.kind >> 32);
+    auto remote = static_cast<std::uint32_t>(of.kind);
+    auto level = static_cast<std::uint8_t>(of.kind >> 48);
+    std::uint64_t bytes = of.amount << 16 >> 16;
+    std::uint16_t flags = 0;
+    if (queue.has_length) {
+      std::memcpy(&bytes, entry + offsetof(fi_cq_msg_entry, len), sizeof bytes);
+    } else {
+      flags = operation_record::posted_size;
+      level = level_posted_size;
+    }
+    if (remote == 0 && queue.addresses != nullptr) remote = queue.addresses->label_of(source);
+    const std::uint64_t kind = link_row::kind_of(remote, op, size_class(bytes), level);
+    t.count(of.ends, kind, now - of.begin, bytes);
+    count_nic(t, of.nic, of.ends, static_cast<operation>(op), flags == 0 ? bytes : 0);
+    const std::uint64_t written =
+        link_row::kind_of(remote, op, 0, static_cast<std::uint8_t>(of.kind >> 48));
+    write(t, of.begin, now, bytes, of.cause, of.ends, written, 0, flags, of.amount >> 48);
   }
 
-  FABSCOPE_ALWAYS_INLINE static void succeeded(thread& t, const context_slot& slot, operation op,
-                                               std::uint32_t remote, std::uint64_t bytes,
-                                               std::uint16_t flags, std::uint64_t now) noexcept {
-    const std::uint64_t begin = relaxed_load(slot.begin);
-    const std::uint64_t ends = relaxed_load(slot.ends);
-    const std::uint8_t level = relaxed_load(slot.level);
-    const std::uint8_t nic = relaxed_load(slot.nic_slot);
-    const bool known = (flags & operation_record::posted_size) == 0;
-    t.count(ends,
-            link_row::kind_of(remote, static_cast<std::uint8_t>(op), size_class(bytes),
-                              known ? level : level_posted_size),
-            now - begin, bytes);
-    count_nic(t, nic, ends, op, known ? bytes : 0);
-    if (!is_receive(op)) t.busy(nic, begin, now);
-    write(t, begin, now, bytes, relaxed_load(slot.cause), ends, remote, 0, op, level, flags,
-          relaxed_load(slot.retries));
+  FABSCOPE_ALWAYS_INLINE static bool is_current(const thread& t,
+                                                const context_slot& slot) noexcept {
+    return (slot.byte_now(context_slot::marks_byte) & context_slot::abandoned) == 0 &&
+           slot.byte_now(context_slot::session_byte) == t.session_byte;
   }
 
   FABSCOPE_ALWAYS_INLINE static void count_nic(thread& t, std::uint32_t nic, std::uint64_t ends,
@@ -425,17 +437,16 @@ struct timing {
     part.row->add(op, bytes);
   }
 
+  /// An operation_record, word by word. `kind` as in a link_row's key.
   FABSCOPE_ALWAYS_INLINE static void write(thread& t, std::uint64_t begin, std::uint64_t end,
                                            std::uint64_t bytes, std::uint64_t cause,
-                                           std::uint64_t ends, std::uint32_t remote,
-                                           std::uint32_t error, operation op, std::uint8_t level,
-                                           std::uint16_t flags, std::uint32_t retries) noexcept {
-    constexpr std::uint64_t size = sizeof(operation_record);
-    t.port->ring.push_words(std::uint64_t{t.port->thread->id} << 32 | size << 16 | t.operation_type,
-                            begin, end, bytes, cause, std::uint64_t{remote} << 32 | ends >> 32,
-                            std::uint64_t{error} << 32 | (ends & 0xffffffffU),
-                            std::uint64_t{retries} << 32 | std::uint64_t{flags} << 16 |
-                                std::uint64_t{level} << 8 | static_cast<std::uint64_t>(op));
+                                           std::uint64_t ends, std::uint64_t kind,
+                                           std::uint32_t error, std::uint16_t flags,
+                                           std::uint64_t retries) noexcept {
+    t.ring.push_words(
+        t.record_head, begin, end, bytes, cause, kind << 32 | ends >> 32,
+        std::uint64_t{error} << 32 | (ends & 0xffffffffU),
+        retries << 32 | std::uint64_t{flags} << 16 | (kind >> 40 & 0xff00U) | (kind >> 32 & 0xffU));
   }
 
   // The rest is rare.
@@ -444,29 +455,30 @@ struct timing {
                                        std::uint64_t now) noexcept {
     relaxed_add(row.errors, 1);
     auto* entry = static_cast<fi_cq_err_entry*>(result.entries);
-    context_slot* slot = put_back(entry, 0, sizeof(fi_cq_err_entry));
+    context_slot* slot = put_back(entry);
     if (slot == nullptr) return;
     detail::take_over(*slot);
     if (is_current(t, *slot)) {
-      const auto op = static_cast<operation>(slot->op);
       const auto error = static_cast<std::uint32_t>(entry->err < 0 ? -entry->err : entry->err);
-      const std::uint64_t bytes = is_receive(op) ? entry->len : slot->bytes;
-      count_failure(t, slot->ends, slot->remote, op, failure_stage::completion, error, bytes);
-      if (!is_receive(op)) {
-        t.busy(slot->nic_slot, slot->begin, now);
-      }
-      write(t, slot->begin, now, bytes, slot->cause, slot->ends, slot->remote, error, op,
-            slot->level, 0, slot->retries);
+      ended(t, *slot, is_receive(slot->op()) ? entry->len : slot->bytes(), now,
+            failure_stage::completion, error);
     }
     detail::pool().put(t.magazine, slot);
   }
 
   static void abandoned(thread& t, const context_slot& slot, std::uint64_t now) noexcept {
-    const auto op = static_cast<operation>(slot.op);
-    count_failure(t, slot.ends, slot.remote, op, failure_stage::closed, 0, slot.bytes);
-    if (!is_receive(op)) t.busy(slot.nic_slot, slot.begin, now);
-    write(t, slot.begin, now, slot.bytes, slot.cause, slot.ends, slot.remote, 0, op, slot.level,
-          operation_record::abandoned, slot.retries);
+    ended(t, slot, slot.bytes(), now, failure_stage::closed, 0);
+  }
+
+  static void ended(thread& t, const context_slot& slot, std::uint64_t bytes, std::uint64_t now,
+                    failure_stage stage, std::uint32_t error) noexcept {
+    const operation op = slot.op();
+    count_failure(t, slot.ends, slot.remote(), op, stage, error, bytes);
+    if (!is_receive(op)) t.busy(slot.byte_now(context_slot::nic_byte), slot.begin, now);
+    write(t, slot.begin, now, bytes, slot.cause, slot.ends, slot.kind, error,
+          stage == failure_stage::closed ? std::uint16_t{operation_record::abandoned}
+                                         : std::uint16_t{0},
+          slot.retries());
   }
 
   static link_error_row& count_failure(thread& t, std::uint64_t ends, std::uint32_t remote,
@@ -487,10 +499,16 @@ struct timing {
                       part.op == static_cast<std::uint8_t>(op);
     return same ? &part : nullptr;
   }
+  FABSCOPE_NOINLINE static std::uint64_t retries_of(thread& t, const endpoint& ep, operation op,
+                                                    std::uint32_t remote) noexcept {
+    const detail::retry_part* retry = retry_of(t, ep, op, remote);
+    if (retry == nullptr) return 0;
+    return retry->count < 0xffff ? retry->count : 0xffff;
+  }
 
   /// The call returned an error: nothing is in flight.
-  FABSCOPE_NOINLINE static void refused(thread& t, const endpoint& ep, const request& call,
-                                        const attempt& made, std::int64_t result) noexcept {
+  FABSCOPE_NOINLINE static void refused(thread& t, const endpoint& ep, const request call,
+                                        const attempt made, std::int64_t result) noexcept {
     if (made.slot != nullptr) {
       detail::take_over(*made.slot);
       detail::pool().put(t.magazine, made.slot);
@@ -509,8 +527,8 @@ struct timing {
     part = {made.begin, ep.number, made.remote, 1, static_cast<std::uint8_t>(call.op)};
   }
 
-  FABSCOPE_NOINLINE static void accepted(thread& t, const endpoint& ep, const request& call,
-                                         const attempt& made) noexcept {
+  FABSCOPE_NOINLINE static void accepted(thread& t, const endpoint& ep, const request call,
+                                         const attempt made) noexcept {
     detail::retry_part* part = retry_of(t, ep, call.op, made.remote);
     if (part == nullptr) return;
     const std::uint64_t kind = static_cast<std::uint64_t>(call.op) << 32 | made.remote;
@@ -524,32 +542,30 @@ struct timing {
   }
 
   /// There will be no completion: what can be timed is the call.
-  FABSCOPE_NOINLINE static void injected(thread& t, const endpoint& ep, const request& call,
-                                         const attempt& made) noexcept {
+  FABSCOPE_NOINLINE static void injected(thread& t, const endpoint& ep, const request call,
+                                         const attempt made) noexcept {
     const std::uint64_t now = now_ticks(t.clock);
     const std::uint64_t ends = relaxed_load(ep.ends);
-    t.count(ends,
-            link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
-                              size_class(call.bytes), 0),
-            now - made.begin, call.bytes);
+    const std::uint64_t kind = link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                                                 size_class(call.bytes), 0);
+    t.count(ends, kind, now - made.begin, call.bytes);
     count_nic(t, ep.nic_slot, ends, call.op, call.bytes);
-    write(t, made.begin, now, call.bytes, t.port->thread->cause, ends, made.remote, 0, call.op, 0,
-          0, 0);
+    write(t, made.begin, now, call.bytes, t.thread->cause, ends, kind, 0, 0, 0);
   }
 
   /// Passed through untouched. A receive of that kind says nothing about what came.
-  FABSCOPE_NOINLINE static void untimed(thread& t, const endpoint& ep, const request& call,
-                                        const attempt& made) noexcept {
+  FABSCOPE_NOINLINE static void untimed(thread& t, const endpoint& ep, const request call,
+                                        const attempt made) noexcept {
     t.tally(t.session->reason_label[static_cast<std::size_t>(made.why)],
             t.session->op_label[static_cast<std::size_t>(call.op)]);
     if (is_receive(call.op)) return;
     const std::uint64_t ends = relaxed_load(ep.ends);
-    link_row& row = t.link(ends, link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
-                                                   size_class(call.bytes), level_untimed));
-    row.add_untimed(call.bytes);
+    const std::uint64_t kind = link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                                                 size_class(call.bytes), level_untimed);
+    t.link(ends, kind).add_untimed(call.bytes);
     count_nic(t, ep.nic_slot, ends, call.op, call.bytes);
-    write(t, made.begin, made.begin, call.bytes, t.port->thread->cause, ends, made.remote, 0,
-          call.op, level_untimed, operation_record::untimed, 0);
+    write(t, made.begin, made.begin, call.bytes, t.thread->cause, ends, kind, 0,
+          operation_record::untimed, 0);
   }
 };
 static_assert(operation_policy<timing> && operation_policy<passive_policy>);
