@@ -25,7 +25,7 @@ struct FABSCOPE_VISIBLE attribute_record {
 
   static constexpr const char* type_name = "attribute";
   static constexpr bool is_row = false;
-  static const field fields[7];
+  FABSCOPE_HIDDEN static const field fields[7];
 };
 
 inline constexpr field attribute_record::fields[7] = {

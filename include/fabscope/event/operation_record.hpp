@@ -109,15 +109,16 @@ struct FABSCOPE_VISIBLE operation_record {
   std::uint32_t retries = 0;  ///< -FI_EAGAIN before the call was accepted
 
   enum flag : std::uint16_t {
-    abandoned = 1,    ///< the endpoint was closed first; end: when
-    inferred = 2,     ///< the completion was concluded, not seen
-    untimed = 4,      ///< no completion will be seen; end is begin
-    posted_size = 8,  ///< a receive whose completion does not say how much came: bytes is the buffer
+    abandoned = 1,  ///< the endpoint was closed first; end: when
+    inferred = 2,   ///< the completion was concluded, not seen
+    untimed = 4,    ///< no completion will be seen; end is begin
+    posted_size =
+        8,  ///< a receive whose completion does not say how much came: bytes is the buffer
   };
 
   static constexpr const char* type_name = "operation";
   static constexpr bool is_row = false;
-  static const field fields[11];
+  FABSCOPE_HIDDEN static const field fields[11];
 };
 
 inline constexpr field operation_record::fields[11] = {

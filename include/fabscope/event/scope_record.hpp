@@ -25,7 +25,7 @@ struct FABSCOPE_VISIBLE scope_record {
 
   static constexpr const char* type_name = "scope";
   static constexpr bool is_row = false;
-  static const field fields[8];
+  FABSCOPE_HIDDEN static const field fields[8];
 };
 
 inline constexpr field scope_record::fields[8] = {
@@ -48,7 +48,7 @@ struct FABSCOPE_VISIBLE step_record {
 
   static constexpr const char* type_name = "step";
   static constexpr bool is_row = false;
-  static const field fields[2];
+  FABSCOPE_HIDDEN static const field fields[2];
 };
 
 inline constexpr field step_record::fields[2] = {

@@ -12,7 +12,7 @@ FABSCOPE_NAMESPACE_BEGIN
 namespace detail {
 /// session << 16 | number of Record's type in it.
 template <event_record Record>
-inline constinit std::uint32_t known_type = 0;
+FABSCOPE_HIDDEN inline constinit std::uint32_t known_type = 0;
 
 template <event_record Record>
 FABSCOPE_NOINLINE std::uint32_t ask_type(const thread_port& port) noexcept {

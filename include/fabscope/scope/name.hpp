@@ -72,23 +72,27 @@ class FABSCOPE_VISIBLE site {
 
 /// Text as a template argument.
 template <std::size_t N>
-struct FABSCOPE_VISIBLE fixed_string {
+struct fixed_string {
   char text[N]{};
-  FABSCOPE_HIDDEN constexpr fixed_string(const char (&from)[N]) noexcept {
+  constexpr fixed_string(const char (&from)[N]) noexcept {
     for (std::size_t i = 0; i < N; ++i) text[i] = from[i];
   }
-  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::string_view view() const noexcept {
-    return {text, N - 1};
-  }
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, N - 1}; }
 };
 
 /// A name that is known when compiling: what `"exchange"_name` gives.
 template <fixed_string Text>
-struct FABSCOPE_VISIBLE constant_name {};
+struct constant_name {};
+
+namespace detail {
+/// A copy, for clang++ exports the object that a template argument is.
+template <fixed_string Text>
+FABSCOPE_HIDDEN inline constexpr fixed_string text_of = Text;
+}  // namespace detail
 
 /// The site of a constant name in a domain: one object per module.
 template <fixed_string Text, scope_domain Domain = default_domain>
-inline constinit site site_of{Text.view(), Domain::name};
+FABSCOPE_HIDDEN inline constinit site site_of{detail::text_of<Text>.view(), Domain::name};
 
 inline namespace literals {
 /// `fabscope::scope s{"exchange"_name};`

@@ -332,7 +332,7 @@ class engine {
 
   options options_;
   identity identity_;
-  engine* earlier_;  ///< keeps sessions that have ended reachable
+  [[maybe_unused]] engine* earlier_;  ///< keeps sessions that have ended reachable
   segment segment_;
   std::unique_ptr<clock_map> map_;
   std::unique_ptr<sink_context> about_;

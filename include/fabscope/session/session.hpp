@@ -61,13 +61,14 @@ class FABSCOPE_VISIBLE session {
   template <event_record... Records, event_sink Sink>
   FABSCOPE_HIDDEN errc add_sink(Sink& sink) {
     static_assert(
-        consumes_any<Sink, record_types<Records..., scope_record, step_record, operation_record>>,
+        consumes_any<Sink, record_types<Records..., scope_record, step_record, attribute_record,
+                                        operation_record>>,
         "this sink consumes none of the record types: give it a member "
         "consume(std::span<const R>, const fabscope::sink_context&) noexcept for one of them, or "
         "name your own types in add_sink<my_record>(sink)");
     if (engine_ == nullptr) return errc::unavailable;
     engine_->attach(std::make_unique<detail::typed_sink<Sink, Records..., scope_record, step_record,
-                                                        operation_record>>(sink));
+                                                        attribute_record, operation_record>>(sink));
     return errc::ok;
   }
 

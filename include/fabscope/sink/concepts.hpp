@@ -7,6 +7,7 @@
 #include <span>
 
 #include <fabscope/core/result.hpp>
+#include <fabscope/event/attribute_record.hpp>
 #include <fabscope/event/operation_record.hpp>
 #include <fabscope/event/record.hpp>
 #include <fabscope/event/scope_record.hpp>
@@ -40,7 +41,7 @@ template <event_record... R>
 struct record_types {};
 
 /// The types that a sink is offered unless the user names others.
-using library_records = record_types<scope_record, step_record, operation_record>;
+using library_records = record_types<scope_record, step_record, attribute_record, operation_record>;
 
 /// True if S consumes at least one of the types: a sink that takes nothing is a mistake.
 template <class S, class List>

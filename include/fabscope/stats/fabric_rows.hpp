@@ -38,16 +38,15 @@ constexpr std::uint64_t size_class_low(std::uint8_t size) noexcept {
 
 /// Sixteen buckets in powers of four: bucket 0 below 2^8, bucket b from 2^(2b+6) to 2^(2b+8) - 1,
 /// the last without end. Units: those of the value.
-struct FABSCOPE_VISIBLE coarse_scale {
+struct coarse_scale {
   static constexpr std::size_t buckets = 16;
-  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::size_t bucket_of(
-      std::uint64_t value) noexcept {
+  [[nodiscard]] static constexpr std::size_t bucket_of(std::uint64_t value) noexcept {
     const auto width = static_cast<std::size_t>(std::bit_width(value | 0x80));
     const std::size_t bucket = (width - 7) / 2;
     return bucket < buckets ? bucket : buckets - 1;
   }
   /// The smallest value of a bucket.
-  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::uint64_t low(std::size_t bucket) noexcept {
+  [[nodiscard]] static constexpr std::uint64_t low(std::size_t bucket) noexcept {
     return bucket == 0 ? 0 : std::uint64_t{1} << (2 * bucket + 6);
   }
 };
@@ -57,7 +56,7 @@ struct FABSCOPE_VISIBLE coarse_scale {
 /// sizes vary; bytes / count is the exact size where all were equal. Receives: from posting to
 /// completion, which says when the peer sent, not how long the data took. Inject calls: the time of
 /// the call. Level `level_untimed`: no times.
-struct FABSCOPE_VISIBLE link_row {
+struct link_row {
   struct key_type {
     std::uint64_t ends;  ///< local << 32 | nic
     std::uint64_t kind;  ///< level << 48 | size class << 40 | op << 32 | remote
@@ -82,18 +81,17 @@ struct FABSCOPE_VISIBLE link_row {
   static constexpr bool is_row = true;
   static const field fields[13];
 
-  FABSCOPE_HIDDEN static constexpr std::uint64_t kind_of(std::uint32_t remote, std::uint8_t op,
-                                                         std::uint8_t size,
-                                                         std::uint8_t level) noexcept {
+  static constexpr std::uint64_t kind_of(std::uint32_t remote, std::uint8_t op, std::uint8_t size,
+                                         std::uint8_t level) noexcept {
     return std::uint64_t{level} << 48 | std::uint64_t{size} << 40 | std::uint64_t{op} << 32 |
            remote;
   }
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
+  [[nodiscard]] key_type key() const noexcept {
     key_type out;
     std::memcpy(&out, reinterpret_cast<const char*>(this) + sizeof used, sizeof out);
     return out;
   }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  void set_key(const key_type& key) noexcept {
     relaxed_store(nic, static_cast<std::uint32_t>(key.ends));
     relaxed_store(local, static_cast<std::uint32_t>(key.ends >> 32));
     relaxed_store(remote, static_cast<std::uint32_t>(key.kind));
@@ -112,7 +110,7 @@ struct FABSCOPE_VISIBLE link_row {
     relaxed_add(histogram[coarse_scale::bucket_of(span)], 1U);
   }
   /// Counts one whose time is not known.
-  FABSCOPE_HIDDEN void add_untimed(std::uint64_t amount) noexcept {
+  void add_untimed(std::uint64_t amount) noexcept {
     relaxed_add(count, 1);
     relaxed_add(bytes, amount);
   }
@@ -145,7 +143,7 @@ enum class failure_stage : std::uint8_t {
 /// Operations of one kind between two addresses that did not succeed, by error. None of them is in
 /// a link_row. Error FI_EAGAIN at issue: `count` retries, and `stall` is the time from the first
 /// attempt to the one that was accepted, which is not part of that operation's latency.
-struct FABSCOPE_VISIBLE link_error_row {
+struct link_error_row {
   struct key_type {
     std::uint64_t ends;   ///< local << 32 | nic
     std::uint64_t kind;   ///< stage << 40 | op << 32 | remote
@@ -170,12 +168,12 @@ struct FABSCOPE_VISIBLE link_error_row {
   static constexpr bool is_row = true;
   static const field fields[11];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
+  [[nodiscard]] key_type key() const noexcept {
     key_type out;
     std::memcpy(&out, reinterpret_cast<const char*>(this) + sizeof used, sizeof out);
     return out;
   }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  void set_key(const key_type& key) noexcept {
     relaxed_store(nic, static_cast<std::uint32_t>(key.ends));
     relaxed_store(local, static_cast<std::uint32_t>(key.ends >> 32));
     relaxed_store(remote, static_cast<std::uint32_t>(key.kind));
@@ -202,7 +200,7 @@ static_assert(sizeof(link_error_row) == 64);
 /// One NIC (a libfabric domain). The threads write what they did; `busy`, `busy_uncertain`,
 /// `device` and `line_rate` are written by the collector. All successful operations are in it,
 /// untimed ones too.
-struct FABSCOPE_VISIBLE nic_row {
+struct nic_row {
   struct key_type {
     std::uint64_t nic;
   };
@@ -226,8 +224,8 @@ struct FABSCOPE_VISIBLE nic_row {
   static constexpr bool is_row = true;
   static const field fields[12];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept { return {nic}; }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  [[nodiscard]] key_type key() const noexcept { return {nic}; }
+  void set_key(const key_type& key) noexcept {
     relaxed_store(nic, static_cast<std::uint32_t>(key.nic));
   }
 
@@ -255,7 +253,7 @@ inline constexpr field nic_row::fields[12] = {
 static_assert(sizeof(nic_row) == 128);
 
 /// Fine histogram of the spans of one kind of operation on one NIC, all peers together.
-struct FABSCOPE_VISIBLE nic_histogram_row {
+struct nic_histogram_row {
   using scale = log_linear<6>;  ///< quantiles within 0.8 %
   struct key_type {
     std::uint64_t kind;  ///< level << 48 | size class << 40 | op << 32 | nic
@@ -273,12 +271,12 @@ struct FABSCOPE_VISIBLE nic_histogram_row {
   static constexpr bool is_row = true;
   static const field fields[6];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
+  [[nodiscard]] key_type key() const noexcept {
     key_type out;
     std::memcpy(&out, reinterpret_cast<const char*>(this) + sizeof used, sizeof out);
     return out;
   }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  void set_key(const key_type& key) noexcept {
     relaxed_store(nic, static_cast<std::uint32_t>(key.kind));
     relaxed_store(op, static_cast<std::uint8_t>(key.kind >> 32));
     relaxed_store(size, static_cast<std::uint8_t>(key.kind >> 40));
@@ -298,7 +296,7 @@ inline constexpr field nic_histogram_row::fields[6] = {
 /// One thread's polling of one completion queue. A gap runs from the return of one poll to the
 /// return of the next, so that a poll costs one clock read: the time inside the provider's call is
 /// part of it, the time blocked in a waiting read is not.
-struct FABSCOPE_VISIBLE cq_row {
+struct cq_row {
   static constexpr std::size_t gap_buckets =
       6;  ///< below 10 us, 100 us, 1 ms, 10 ms, 100 ms, and above
   struct key_type {
@@ -331,10 +329,8 @@ struct FABSCOPE_VISIBLE cq_row {
   static constexpr bool is_row = true;
   static const field fields[16];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
-    return {std::uint64_t{cq} << 32 | nic, thread};
-  }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  [[nodiscard]] key_type key() const noexcept { return {std::uint64_t{cq} << 32 | nic, thread}; }
+  void set_key(const key_type& key) noexcept {
     relaxed_store(nic, static_cast<std::uint32_t>(key.queue));
     relaxed_store(cq, static_cast<std::uint32_t>(key.queue >> 32));
     relaxed_store(thread, static_cast<std::uint32_t>(key.thread));
@@ -362,7 +358,7 @@ static_assert(sizeof(cq_row) == 192);
 
 /// How often something happened that is not measured, by reason: "selective completion" on
 /// "fi_write".
-struct FABSCOPE_VISIBLE tally_row {
+struct tally_row {
   struct key_type {
     std::uint64_t labels;  ///< subject << 32 | what
   };
@@ -376,10 +372,8 @@ struct FABSCOPE_VISIBLE tally_row {
   static constexpr bool is_row = true;
   static const field fields[4];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
-    return {std::uint64_t{subject} << 32 | what};
-  }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  [[nodiscard]] key_type key() const noexcept { return {std::uint64_t{subject} << 32 | what}; }
+  void set_key(const key_type& key) noexcept {
     relaxed_store(what, static_cast<std::uint32_t>(key.labels));
     relaxed_store(subject, static_cast<std::uint32_t>(key.labels >> 32));
   }

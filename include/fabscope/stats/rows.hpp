@@ -17,7 +17,7 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// All scopes of one name in one domain: complete, whatever the rings lose.
-struct FABSCOPE_VISIBLE scope_row {
+struct scope_row {
   using scale = log_linear<3>;  ///< quantiles within 6.3 %
   struct key_type {
     std::uint64_t labels;  ///< domain << 32 | name
@@ -38,10 +38,8 @@ struct FABSCOPE_VISIBLE scope_row {
   static constexpr bool is_row = true;
   static const field fields[9];
 
-  [[nodiscard]] FABSCOPE_HIDDEN key_type key() const noexcept {
-    return {std::uint64_t{domain} << 32 | name};
-  }
-  FABSCOPE_HIDDEN void set_key(const key_type& key) noexcept {
+  [[nodiscard]] key_type key() const noexcept { return {std::uint64_t{domain} << 32 | name}; }
+  void set_key(const key_type& key) noexcept {
     relaxed_store(name, static_cast<std::uint32_t>(key.labels));
     relaxed_store(domain, static_cast<std::uint32_t>(key.labels >> 32));
   }

@@ -50,7 +50,7 @@ class seeing_sink {
 /// Runs a session without files and gives what it recorded once it is finished.
 class watched_session {
  public:
-  watched_session() : session_(quiet()) { session_.add_sink<fabscope::attribute_record>(sink_); }
+  watched_session() : session_(quiet()) { session_.add_sink(sink_); }
 
   [[nodiscard]] fabscope::session& get() noexcept { return session_; }
 
