@@ -39,10 +39,10 @@ class FABSCOPE_VISIBLE site {
   }
 
   /// Label of the name in the low, of the domain in the high half.  `pattern` is site_pattern of
-  /// the session. Cost: one load and one comparison; in a session's first use at this site two
-  /// registrations.
+  /// the session; `table` is only read when the site has to ask. Cost: one load and one comparison;
+  /// in a session's first use at this site two registrations.
   FABSCOPE_ALWAYS_INLINE std::uint64_t labels(std::uint64_t pattern,
-                                              const fabscope_table* table) noexcept {
+                                              const fabscope_table* const& table) noexcept {
     const std::uint64_t labels = __atomic_load_n(&labels_, __ATOMIC_RELAXED) ^ pattern;
     if (__builtin_expect((labels & ~label_bits) != 0, 0)) return ask(pattern, table);
     return labels;
