@@ -15,7 +15,8 @@ from support import Checks, environment, fresh, run
 
 program, directory = sys.argv[1:]
 fresh(directory)
-env = environment(FABSCOPE_DIR=os.path.join(directory, "out"))
+# A process that is killed leaves its segment: here, and not in /dev/shm.
+env = environment(FABSCOPE_DIR=os.path.join(directory, "out"), FABSCOPE_NODE_DIR=fresh(os.path.join(directory, "node")))
 checks = Checks()
 
 # A bad option: one line that names it, what was found and what is allowed; status 2, nothing written.
