@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 include_guard()
 
-# fabscope_component(name HEADERS <files> [LINK <targets>])
+# fabscope_component(name HEADERS <files> [LINK <targets>] [REQUIRES <pkg-config modules>])
 #
 # A header-only component: target fabscope::<name> in the build tree and, under the same name, in the
 # installed package, with its own export file so that find_package only asks for what the consumer uses.
+# pkg-config knows it as fabscope-<name>, and core as fabscope.
 function(fabscope_component name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK;REQUIRES")
   add_library(fabscope-${name} INTERFACE)
   add_library(fabscope::${name} ALIAS fabscope-${name})
   set_target_properties(fabscope-${name} PROPERTIES EXPORT_NAME ${name})
@@ -24,5 +25,13 @@ function(fabscope_component name)
       EXPORT fabscope-${name}-targets
       NAMESPACE fabscope::
       DESTINATION "${CMAKE_INSTALL_DATADIR}/cmake/fabscope")
+    set(pc_name fabscope-${name})
+    if(name STREQUAL "core")
+      set(pc_name fabscope)
+    endif()
+    list(JOIN arg_REQUIRES ", " pc_requires)
+    file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/fabscope.pc.in" "${PROJECT_BINARY_DIR}/${pc_name}.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${pc_name}.pc" DESTINATION "${CMAKE_INSTALL_DATADIR}/pkgconfig")
   endif()
 endfunction()
