@@ -65,6 +65,7 @@ static_assert(fs::event_sink<fs::operations_csv_sink> &&
 static_assert(fs::event_sink<fs::scopes_jsonl_sink> &&
               fs::consumes<fs::scopes_jsonl_sink, fs::scope_record> &&
               fs::consumes<fs::scopes_jsonl_sink, fs::step_record> &&
+              fs::consumes<fs::scopes_jsonl_sink, fs::attribute_record> &&
               !fs::consumes<fs::scopes_jsonl_sink, fs::operation_record>);
 
 using tee = fs::tee_sink<fs::operations_csv_sink, memory>;

@@ -43,7 +43,8 @@ class outputs {
     }
     if ((wanted_ & output_jsonl) != 0) {
       records.attach(
-          std::make_unique<typed_sink<scopes_jsonl_sink, scope_record, step_record>>(scopes_));
+          std::make_unique<
+              typed_sink<scopes_jsonl_sink, scope_record, step_record, attribute_record>>(scopes_));
     }
   }
 

@@ -65,7 +65,9 @@ inline std::uint64_t replay(segment_view& view, bound_sink& sink) {
 /// Threads: one; the segment may be written to meanwhile.
 template <event_record... Records, event_sink Sink>
 std::uint64_t replay(segment_view& view, Sink& sink) {
-  detail::typed_sink<Sink, Records..., scope_record, step_record, operation_record> bound(sink);
+  detail::typed_sink<Sink, Records..., scope_record, step_record, attribute_record,
+                     operation_record>
+      bound(sink);
   return detail::replay(view, bound);
 }
 

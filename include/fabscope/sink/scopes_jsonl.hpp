@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One JSON object per scope and per step, one per line. Layer: sink.
+// One JSON object per scope, step and attribute, one per line. Layer: sink.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include <fabscope/event/attribute_record.hpp>
 #include <fabscope/event/cause.hpp>
 #include <fabscope/event/scope_record.hpp>
 #include <fabscope/sink/concepts.hpp>
@@ -15,8 +16,8 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// Writes `scopes.jsonl`: an object with format and anchors, an object per record in the order in
-/// which scopes of a thread ended, an object with the counts and the clocks at the end.
-/// Units: names ending in _ns: CLOCK_MONOTONIC nanoseconds, not since anything.
+/// which a thread's scopes ended and its attributes were said, an object with the counts and the
+/// clocks at the end. Units: names ending in _ns: CLOCK_MONOTONIC nanoseconds, not since anything.
 /// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
 /// first. Cost: docs/overhead.md, row json_line; allocates when a label is first seen.
 class FABSCOPE_VISIBLE scopes_jsonl_sink {
@@ -31,6 +32,10 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     write(batch, about);
   }
   FABSCOPE_HIDDEN void consume(std::span<const step_record> batch,
+                               const sink_context& about) noexcept {
+    write(batch, about);
+  }
+  FABSCOPE_HIDDEN void consume(std::span<const attribute_record> batch,
                                const sink_context& about) noexcept {
     write(batch, about);
   }
@@ -64,14 +69,8 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     to.text(",\"bytes\":").u64(record.bytes).text(",\"value\":").i64(record.value);
     to.text(",\"depth\":").u64(record.depth).text(",\"tid\":").u64(tid);
     to.text(",\"number\":").u64(record.number).text(",\"parent\":");
-    const cause parent(record.parent);
-    if (parent.kind() == cause_kind::none) {
-      to.text("null}\n");
-      return;
-    }
-    to.text("{\"kind\":\"").text(name_of(parent.kind())).text("\",\"name\":");
-    to.text(labels_.get(parent.label(), about)).text(",\"number\":").u64(parent.number());
-    to.text("}}\n");
+    put_cause(to, cause(record.parent), about);
+    to.text("}\n");
   }
   FABSCOPE_HIDDEN void put(text_writer& to, const step_record& record, std::uint32_t tid,
                            const sink_context& about) noexcept {
@@ -79,8 +78,32 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
     to.text(",\"tid\":").u64(tid).text("}\n");
   }
+  /// `scope` names the innermost scope at that moment, whose own line comes later.
+  FABSCOPE_HIDDEN void put(text_writer& to, const attribute_record& record, std::uint32_t tid,
+                           const sink_context& about) noexcept {
+    to.text("{\"type\":\"attribute\",\"domain\":").text(labels_.get(record.domain, about));
+    to.text(",\"name\":").text(labels_.get(record.name, about)).text(",\"value\":");
+    switch (static_cast<attribute_kind>(record.kind)) {
+      case attribute_kind::integer: to.i64(record.integer); break;
+      case attribute_kind::real: to.json_number(record.real); break;
+      case attribute_kind::text: to.text(labels_.get(record.text, about)); break;
+      default: to.text("null");
+    }
+    to.text(",\"at_ns\":").u64(about.ns(record.header.ticks)).text(",\"tid\":").u64(tid);
+    to.text(",\"scope\":");
+    put_cause(to, cause(record.scope), about);
+    to.text("}\n");
+  }
 
  private:
+  FABSCOPE_HIDDEN void put_cause(text_writer& to, cause what, const sink_context& about) noexcept {
+    if (what.kind() == cause_kind::none) {
+      to.text("null");
+      return;
+    }
+    to.text("{\"kind\":\"").text(name_of(what.kind())).text("\",\"name\":");
+    to.text(labels_.get(what.label(), about)).text(",\"number\":").u64(what.number()).ch('}');
+  }
   template <class Record>
   FABSCOPE_HIDDEN void write(std::span<const Record> batch, const sink_context& about) noexcept {
     const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };

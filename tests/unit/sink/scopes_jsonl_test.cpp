@@ -85,3 +85,32 @@ TEST_CASE("sink.scopes_jsonl: rows before and after a flush are counted once") {
   CHECK(file.opened == 1);
   CHECK(file.lines().size() == 22);
 }
+
+TEST_CASE("sink.scopes_jsonl: attributes of each kind") {
+  memory_file file;
+  answers from;
+  const auto about = from.context();
+  fs::scopes_jsonl_sink sink(file.options());
+  fs::attribute_record base;
+  base.header = {4, sizeof base, 1, 15};
+  base.name = 2;
+  base.domain = 1;
+  std::vector<fs::attribute_record> batch(4, base);
+  batch[0].integer = -3;
+  batch[0].scope = fs::cause(fs::cause_kind::scope, 2, 9).bits();
+  batch[1].kind = static_cast<std::uint32_t>(fs::attribute_kind::real);
+  batch[1].real = 0.25;
+  batch[2].kind = static_cast<std::uint32_t>(fs::attribute_kind::text);
+  batch[2].text = 6;
+  batch[3].kind = 77;
+  sink.consume(batch, about);
+  sink.finish(about);
+  const auto lines = file.lines();
+  REQUIRE(lines.size() == 6);
+  CHECK(lines[1] ==
+        R"({"type":"attribute","domain":"app","name":"exchange","value":-3,"at_ns":1015,)"
+        R"("tid":501,"scope":{"kind":"scope","name":"exchange","number":9}})");
+  CHECK(lines[2].find(R"("value":0.25,"at_ns":1015,"tid":501,"scope":null})") != std::string::npos);
+  CHECK(lines[3].find(R"("value":"quo\"te, and\nline",)") != std::string::npos);
+  CHECK(lines[4].find(R"("value":null,)") != std::string::npos);
+}
