@@ -38,6 +38,10 @@ owned<fi_info> ask(const options& o, std::uint64_t caps) {
   hints->fabric_attr->prov_name = ::strdup(o.provider.c_str());
   fi_info* found = nullptr;
   if (fi_getinfo(api, nullptr, nullptr, 0, hints.get(), &found) != 0) return nullptr;
+  owned<fi_info> first{found};
+  if (first->addr_format != FI_SOCKADDR_IN && first->addr_format != FI_SOCKADDR_IN6) return first;
+  const char* node = o.address.c_str();
+  if (fi_getinfo(api, node, nullptr, FI_SOURCE, hints.get(), &found) != 0) return nullptr;
   return owned<fi_info>{found};
 }
 

@@ -71,6 +71,9 @@ const char* help() {
          "  --provider NAME        as fi_info -l prints it, default \"tcp;ofi_rxm\"; also shm, "
          "sockets,\n"
          "                         \"udp;ofi_rxd\", ...\n"
+         "  --address A            own Internet address, default 127.0.0.1: all endpoints are on "
+         "this "
+         "machine\n"
          "  --processes            one process per endpoint; without: one thread per endpoint\n"
          "  --sizes B,B,...        bytes per message, default 64,4096,65536,1048576\n"
          "  --kinds K,K,...        of send, tagged, write, read; default all that the provider "
@@ -135,9 +138,9 @@ options parse(int argc, char** argv) {
       name = name.substr(0, equals);
     }
     constexpr std::array with_value{
-        "--endpoints", "--rounds", "--seconds", "--sizes",   "--kinds",     "--depth",
-        "--provider",  "--cancel", "--corrupt", "--timeout", "--reference", "--close-outstanding",
-        "--dir"};
+        "--endpoints", "--rounds",    "--seconds",           "--sizes",  "--kinds",
+        "--depth",     "--address",   "--provider",          "--cancel", "--corrupt",
+        "--timeout",   "--reference", "--close-outstanding", "--dir"};
     if (std::find(with_value.begin(), with_value.end(), name) == with_value.end()) {
       mistake("option", argv[i], "those that --help lists");
     }
@@ -168,7 +171,10 @@ options parse(int argc, char** argv) {
       o.close_outstanding = number(name, value, 0u, 1000u, "0 to 1000");
     } else {
       if (value.empty()) mistake(name, value, "a text that is not empty");
-      (name == "--provider" ? o.provider : name == "--dir" ? o.directory : o.reference) = value;
+      (name == "--provider"  ? o.provider
+       : name == "--address" ? o.address
+       : name == "--dir"     ? o.directory
+                             : o.reference) = value;
     }
   }
   return o;

@@ -21,6 +21,7 @@ struct options {
   std::vector<kind> kinds{kind::send, kind::tagged, kind::write, kind::read};
   unsigned depth = 8;  ///< messages in flight to one peer, fewer where they exceed 1 MiB
   std::string provider = "tcp;ofi_rxm";
+  std::string address = "127.0.0.1";  // own address where the provider has Internet addresses
   bool processes = false;
   bool wait = false;  ///< block in fi_cq_sread instead of polling
   bool check = true;
