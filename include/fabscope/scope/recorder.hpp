@@ -29,18 +29,11 @@ struct FABSCOPE_VISIBLE session_recorder {
     std::uint32_t depth;
   };
 
-  /// Of a scope that is not recorded: the other members stay as they are, nobody reads them.
-  FABSCOPE_ALWAYS_INLINE static token off() noexcept {
-    token t;
-    t.port = nullptr;
-    return t;
-  }
-
   FABSCOPE_ALWAYS_INLINE static token begin(site& where) noexcept {
     const std::uint32_t mask = detail::current_mask();
-    if ((mask & recording_scopes) == 0) return off();
+    if ((mask & recording_scopes) == 0) return token{};
     detail::thread_port* port = detail::port_for(mask);
-    if (__builtin_expect(port == nullptr, 0)) return off();
+    if (__builtin_expect(port == nullptr, 0)) return token{};
     return begin_labelled(*port, where.labels(port->site_pattern, port->table));
   }
 
