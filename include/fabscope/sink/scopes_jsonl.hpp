@@ -15,11 +15,13 @@
 
 FABSCOPE_NAMESPACE_BEGIN
 
-/// Writes `scopes.jsonl`: an object with format and anchors, an object per record in the order in
-/// which a thread's scopes ended and its attributes were said, an object with the counts and the
-/// clocks at the end. Units: names ending in _ns: CLOCK_MONOTONIC nanoseconds, not since anything.
-/// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
-/// first. Cost: docs/overhead.md, row json_line; allocates when a label is first seen.
+/// Writes `scopes.jsonl`: an object with format and anchors, an object per record (those of one
+/// type and one thread in their order), an object with the counts and the clocks at the end.
+///
+/// Units: names ending in _ns are CLOCK_MONOTONIC nanoseconds, not since anything.
+/// Threads: one at a time.
+/// Errors: rows that cannot be written are counted; status() has the first error.
+/// Cost: docs/overhead.md, row json_line; allocates when a label is first seen.
 class FABSCOPE_VISIBLE scopes_jsonl_sink {
  public:
   static constexpr int format_version = 1;
@@ -78,7 +80,7 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
     to.text(",\"tid\":").u64(tid).text("}\n");
   }
-  /// `scope` names the innermost scope at that moment, whose own line comes later.
+  /// `scope` names the innermost scope at that moment.
   FABSCOPE_HIDDEN void put(text_writer& to, const attribute_record& record, std::uint32_t tid,
                            const sink_context& about) noexcept {
     to.text("{\"type\":\"attribute\",\"domain\":").text(labels_.get(record.domain, about));
