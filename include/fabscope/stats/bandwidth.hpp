@@ -14,16 +14,17 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// An exact factor in lowest terms.
-struct fraction {
+struct FABSCOPE_VISIBLE fraction {
   std::uint64_t numerator = 0;
   std::uint64_t denominator = 1;
 
   /// a / b in lowest terms; b is not 0.
-  [[nodiscard]] static constexpr fraction of(std::uint64_t a, std::uint64_t b) noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr fraction of(std::uint64_t a,
+                                                             std::uint64_t b) noexcept {
     const std::uint64_t common = divisor(a, b);
     return {a / common, b / common};
   }
-  [[nodiscard]] constexpr double value() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double value() const noexcept {
     return detail::nearest_quotient(numerator, denominator);
   }
   friend constexpr fraction operator*(fraction a, fraction b) noexcept {
@@ -34,7 +35,8 @@ struct fraction {
   friend constexpr bool operator==(fraction, fraction) noexcept = default;
 
  private:
-  static constexpr std::uint64_t divisor(std::uint64_t a, std::uint64_t b) noexcept {
+  FABSCOPE_HIDDEN static constexpr std::uint64_t divisor(std::uint64_t a,
+                                                         std::uint64_t b) noexcept {
     while (a != 0) {
       const std::uint64_t rest = b % a;
       b = a;
@@ -117,7 +119,7 @@ constexpr byte_rate scaled_rate(bytes amount, fraction factor, std::uint64_t dur
 
 /// Both bandwidths of an operation. Where no time passed, or the operation or its ranks are not
 /// known, both are 0 and `known` is false.
-struct bandwidth {
+struct FABSCOPE_VISIBLE bandwidth {
   byte_rate algorithm;
   byte_rate bus;
   bool known = false;

@@ -16,7 +16,7 @@ enum class counter_kind : std::uint8_t {
 };
 
 /// What is known of a counter.
-struct counter_format {
+struct FABSCOPE_VISIBLE counter_format {
   counter_kind kind = counter_kind::counter;
   std::uint8_t bits = 64;       ///< 1 to 64
   bool saturates = false;       ///< stays at its largest value; otherwise begins again at 0
@@ -40,18 +40,18 @@ enum class counter_change : std::uint8_t {
 };
 
 /// The result of one sample.
-struct counter_step {
+struct FABSCOPE_VISIBLE counter_step {
   counter_change change = counter_change::missing;
   std::uint32_t gap = 0;          ///< samples that are missing between this and the last good one
   std::uint64_t difference = 0;   ///< 0 where it is not known
   std::uint64_t duration_ns = 0;  ///< since the last good sample; 0 if the time did not move on
 
   /// The difference is what really happened.
-  [[nodiscard]] constexpr bool is_exact() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr bool is_exact() const noexcept {
     return change == counter_change::grown || change == counter_change::wrapped;
   }
   /// Units: counts per second. 0 where it is not known: no exact difference, or no time.
-  [[nodiscard]] constexpr double per_second() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double per_second() const noexcept {
     if (!is_exact() || duration_ns == 0) return 0.0;
     return detail::nearest_quotient(detail::wide{difference} * 1'000'000'000U, duration_ns);
   }
@@ -62,13 +62,14 @@ struct counter_step {
 /// beyond what it allows is a reset; without, a difference of more than half the range is, and 64
 /// bits never wrap. A reset that this takes for a wrap cannot be told from one.
 /// Threads: one.  Units: nanoseconds and the counter's own.
-class counter_rate {
+class FABSCOPE_VISIBLE counter_rate {
  public:
-  constexpr counter_rate() noexcept = default;
-  constexpr explicit counter_rate(const counter_format& format) noexcept : format_(format) {}
+  FABSCOPE_HIDDEN constexpr counter_rate() noexcept = default;
+  FABSCOPE_HIDDEN constexpr explicit counter_rate(const counter_format& format) noexcept
+      : format_(format) {}
 
   /// Takes a value. One outside the counter's width is a missing one.
-  constexpr counter_step add(std::uint64_t time_ns, std::uint64_t value) noexcept {
+  FABSCOPE_HIDDEN constexpr counter_step add(std::uint64_t time_ns, std::uint64_t value) noexcept {
     if (value > mask() || (format_.ones_are_error && value == mask())) return add_missing();
     ++samples_;
     counter_step step;
@@ -87,49 +88,65 @@ class counter_rate {
     return step;
   }
   /// The sample could not be read.
-  constexpr counter_step add_missing() noexcept {
+  FABSCOPE_HIDDEN constexpr counter_step add_missing() noexcept {
     ++missing_;
     ++gap_;
     return {};
   }
 
   /// The sum of all differences, which is a lower bound unless is_exact().
-  [[nodiscard]] constexpr std::uint64_t total() const noexcept { return total_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t total() const noexcept { return total_; }
   /// Nothing was lost to a reset, a saturated value or a sample that came too late.
-  [[nodiscard]] constexpr bool is_exact() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr bool is_exact() const noexcept {
     return resets_ == 0 && saturated_ == 0 && ambiguous_ == 0;
   }
   /// The mean rate over the time in which differences are exact. Units: counts per second.
-  [[nodiscard]] constexpr double per_second() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double per_second() const noexcept {
     if (observed_ns_ == 0) return 0.0;
     return detail::nearest_quotient(detail::wide{exact_} * 1'000'000'000U, observed_ns_);
   }
   /// A gauge's mean over the time between samples, each value counting until the next one.
-  [[nodiscard]] constexpr double mean_level() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr double mean_level() const noexcept {
     if (observed_ns_ == 0) return static_cast<double>(value_);
     return detail::nearest_quotient(area_, observed_ns_);
   }
 
-  [[nodiscard]] constexpr const counter_format& format() const noexcept { return format_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr const counter_format& format() const noexcept {
+    return format_;
+  }
   /// The newest, the smallest and the largest value; 0 before the first one.
-  [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
-  [[nodiscard]] constexpr std::uint64_t min() const noexcept { return min_; }
-  [[nodiscard]] constexpr std::uint64_t max() const noexcept { return max_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t value() const noexcept { return value_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t(min)() const noexcept { return min_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t(max)() const noexcept { return max_; }
   /// Good samples, and how often each of the other things was seen.
-  [[nodiscard]] constexpr std::uint64_t samples_total() const noexcept { return samples_; }
-  [[nodiscard]] constexpr std::uint64_t missing_total() const noexcept { return missing_; }
-  [[nodiscard]] constexpr std::uint64_t wraps_total() const noexcept { return wraps_; }
-  [[nodiscard]] constexpr std::uint64_t resets_total() const noexcept { return resets_; }
-  [[nodiscard]] constexpr std::uint64_t saturated_total() const noexcept { return saturated_; }
-  [[nodiscard]] constexpr std::uint64_t ambiguous_total() const noexcept { return ambiguous_; }
-  [[nodiscard]] constexpr std::uint64_t observed_ns() const noexcept { return observed_ns_; }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t samples_total() const noexcept {
+    return samples_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t missing_total() const noexcept {
+    return missing_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t wraps_total() const noexcept {
+    return wraps_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t resets_total() const noexcept {
+    return resets_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t saturated_total() const noexcept {
+    return saturated_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t ambiguous_total() const noexcept {
+    return ambiguous_;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t observed_ns() const noexcept {
+    return observed_ns_;
+  }
 
  private:
-  [[nodiscard]] constexpr std::uint64_t mask() const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr std::uint64_t mask() const noexcept {
     return ~std::uint64_t{0} >> (64 - format_.bits);
   }
 
-  constexpr void compare(std::uint64_t value, counter_step& step) noexcept {
+  FABSCOPE_HIDDEN constexpr void compare(std::uint64_t value, counter_step& step) noexcept {
     if (samples_ == 1) {
       step.change = counter_change::first;
       if (format_.saturates && value == mask()) ++saturated_;
@@ -158,7 +175,7 @@ class counter_rate {
     }
   }
 
-  constexpr void level(std::uint64_t value, counter_step& step) noexcept {
+  FABSCOPE_HIDDEN constexpr void level(std::uint64_t value, counter_step& step) noexcept {
     step.change = counter_change::level;
     if (format_.kind == counter_kind::watermark && samples_ > 1 && value < value_) {
       step.change = counter_change::reset;
@@ -169,20 +186,22 @@ class counter_rate {
   }
 
   // The most that it can have grown since the last good sample, in billionths.
-  [[nodiscard]] constexpr detail::wide limit(std::uint64_t duration_ns) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr detail::wide limit(
+      std::uint64_t duration_ns) const noexcept {
     const std::uint64_t time_ns = duration_ns + format_.refresh_ns;
     return detail::wide{format_.most_per_second} *
            (time_ns >= duration_ns ? time_ns : ~std::uint64_t{0});
   }
-  [[nodiscard]] constexpr bool is_possible(std::uint64_t difference, bool back,
-                                           std::uint64_t duration_ns) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr bool is_possible(
+      std::uint64_t difference, bool back, std::uint64_t duration_ns) const noexcept {
     if (back && format_.saturates) return false;
     if (format_.most_per_second != 0 && duration_ns != 0) {
       return detail::wide{difference} * 1'000'000'000U <= limit(duration_ns);
     }
     return !back || (format_.bits < 64 && difference <= mask() / 2);
   }
-  [[nodiscard]] constexpr bool may_go_round(std::uint64_t duration_ns) const noexcept {
+  [[nodiscard]] FABSCOPE_HIDDEN constexpr bool may_go_round(
+      std::uint64_t duration_ns) const noexcept {
     return !format_.saturates && format_.most_per_second != 0 &&
            limit(duration_ns) > detail::wide{mask()} * 1'000'000'000U;
   }

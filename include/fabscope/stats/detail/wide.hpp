@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 128-bit integers and a quotient that is rounded once. Layer: stats.
+// 128-bit and 256-bit integers, and quotients that are rounded once. Layer: stats.
 #pragma once
 
 // IWYU pragma: private
@@ -56,6 +56,35 @@ constexpr double nearest_quotient(wide a, wide b) noexcept {
     }
   }
   return nearest_double(quotient, exponent, rest != 0);
+}
+
+/// high * 2^128 + low.
+struct wider {
+  wide high = 0;
+  wide low = 0;
+};
+
+constexpr wider product(wide a, wide b) noexcept {
+  constexpr wide mask = ~std::uint64_t{0};
+  const wide low = (a & mask) * (b & mask);
+  const wide left = (a >> 64) * (b & mask);
+  const wide right = (a & mask) * (b >> 64);
+  const wide middle = (low >> 64) + (left & mask) + (right & mask);
+  return {(a >> 64) * (b >> 64) + (left >> 64) + (right >> 64) + (middle >> 64),
+          middle << 64 | (low & mask)};
+}
+
+/// a - b, for a not below b.
+constexpr wider difference(const wider& a, const wider& b) noexcept {
+  return {a.high - b.high - (a.low < b.low ? 1U : 0U), a.low - b.low};
+}
+
+/// a / b to the last place of a double; b is at least 1 and below 2^127.
+constexpr double nearest_quotient(const wider& a, wide b) noexcept {
+  if (a.high == 0) return nearest_quotient(a.low, b);
+  const int shift = width_of(a.high);
+  const wide top = shift == 128 ? a.high : a.high << (128 - shift) | a.low >> shift;
+  return nearest_quotient(top, b) * power_of_two(shift);
 }
 
 }  // namespace detail
