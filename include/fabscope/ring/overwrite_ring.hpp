@@ -68,15 +68,16 @@ class FABSCOPE_VISIBLE overwrite_writer {
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
  private:
-  template <class Record, std::size_t... I>
+  template <class Record, std::size_t... Index>
   FABSCOPE_ALWAYS_INLINE static void store(slot_line& slot, const Record& record,
-                                           std::index_sequence<I...>) noexcept {
-    (release_store(slot.word[I], word_of<I>(record)), ...);  // pairs with overwrite_reader::copy
+                                           std::index_sequence<Index...>) noexcept {
+    (release_store(slot.word[Index], word_of<Index>(record)),
+     ...);  // pairs with overwrite_reader::copy
   }
-  template <std::size_t I, class Record>
+  template <std::size_t Index, class Record>
   FABSCOPE_ALWAYS_INLINE static std::uint64_t word_of(const Record& record) noexcept {
     std::uint64_t word;
-    std::memcpy(&word, reinterpret_cast<const char*>(&record) + I * 8, 8);
+    std::memcpy(&word, reinterpret_cast<const char*>(&record) + Index * 8, 8);
     return word;
   }
 
