@@ -22,7 +22,7 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_phases {
  public:
   FABSCOPE_ALWAYS_INLINE explicit basic_phases(site& first, std::uint64_t bytes = 0,
                                                std::int64_t value = 0) noexcept
-      : bytes_(bytes), value_(value), token_(Recorder::begin(first)) {}
+      : bytes_(bytes), value_(value), token_(Recorder::begin_chain(first)) {}
 
   template <fixed_string Text>
   FABSCOPE_ALWAYS_INLINE explicit basic_phases(constant_name<Text>, std::uint64_t bytes = 0,
@@ -55,7 +55,7 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_phases {
  private:
   std::uint64_t bytes_;
   std::int64_t value_;
-  typename Recorder::token token_;
+  typename Recorder::chain_token token_;
 };
 
 /// `phases p{"pack"_name}; ...; p.next("send"_name); ...`

@@ -23,11 +23,17 @@ concept scope_recorder = requires(site& where, typename R::token& token, std::ui
 };
 
 /// Can also end one scope and begin the next with one stamp.
-/// semantics: what `end(token, bytes, value)` and `token = begin(where)` would do at one moment.
+/// semantics: next does what `end(token, bytes, value)` and `token = begin_chain(where)` would do
+/// at one moment.
 template <class R>
 concept chaining_recorder = scope_recorder<R> &&
-    requires(site& where, typename R::token& token, std::uint64_t bytes, std::int64_t value) {
+    requires(site& where, typename R::chain_token& token, std::uint64_t bytes, std::int64_t value) {
+  requires std::is_trivially_copyable_v<typename R::chain_token>;
+  { R::begin_chain(where) }
+  noexcept->std::same_as<typename R::chain_token>;
   { R::next(token, where, bytes, value) }
+  noexcept->std::same_as<void>;
+  { R::end(token, bytes, value) }
   noexcept->std::same_as<void>;
 };
 

@@ -66,18 +66,29 @@ struct FABSCOPE_VISIBLE session_recorder {
     if constexpr (Aggregate) port.row_of(t.labels).add(end - t.begin, bytes);
   }
 
+  /// Of a scope that another may follow: with the mask that it began under.
+  struct chain_token : token {
+    std::uint32_t mask;
+  };
+
+  FABSCOPE_ALWAYS_INLINE static chain_token begin_chain(site& where) noexcept {
+    chain_token t;
+    t.mask = detail::current_mask();
+    static_cast<token&>(t) = begin(where);
+    if (t.port == nullptr) t.mask = 0xffff;  // of no session
+    return t;
+  }
+
   /// Ends the scope and begins the next one beside it. Cost: one clock read, one record.
-  FABSCOPE_ALWAYS_INLINE static void next(token& t, site& where, std::uint64_t bytes,
+  FABSCOPE_ALWAYS_INLINE static void next(chain_token& t, site& where, std::uint64_t bytes,
                                           std::int64_t value) noexcept {
-    const std::uint32_t mask = detail::current_mask();
-    detail::thread_port* port = t.port;
-    const bool same =
-        port != nullptr && (mask & recording_scopes) != 0 && port->session == session_number(mask);
-    if (__builtin_expect(!same, 0)) {  // switched on or off meanwhile, or another session
+    // Switched on or off meanwhile, or another session.
+    if (__builtin_expect(detail::current_mask() != t.mask, 0)) {
       end(t, bytes, value);
-      t = begin(where);
+      t = begin_chain(where);
       return;
     }
+    detail::thread_port* port = t.port;
     const std::uint64_t labels = where.labels(port->site_pattern, port->table);
     const std::uint64_t now = now_ticks(port->clock);
     port->ring.push_words(port->scope_head, t.begin, now, bytes, static_cast<std::uint64_t>(value),
