@@ -28,6 +28,19 @@ lane scopes(const char* name) {
           }};
 }
 
+/// Boundaries between phases: the end of one and the begin of the next.
+lane boundaries() {
+  return {"boundary", [](std::size_t n, unsigned) {
+            fabscope::phases one{"first"_name};
+            for (std::size_t i = 0; i < n; i += 2) {
+              one.next("even"_name, i, 7);
+              asm volatile("" : : : "memory");
+              one.next("odd"_name, i, 8);
+              asm volatile("" : : : "memory");
+            }
+          }};
+}
+
 /// A row that is measured in a session of its own.
 row in_session(std::vector<lane> lanes, fabscope::level level, bool enabled = true) {
   auto session = std::make_shared<std::unique_ptr<live_session>>();
@@ -135,6 +148,7 @@ void add_scope_rows() {
                    in_session({scopes<ring_only>("scope"), two_reads()}, level::count));
   add_with_threads("scope_aggregated", 1.20,
                    in_session({scopes<fabscope::scope>("scope"), two_reads()}, level::count));
+  add_with_threads("scope_chained", 0.62, in_session({boundaries(), two_reads()}, level::count));
   row off = in_session({scopes<fabscope::scope>("scope"), two_reads()}, level::record, false);
   off.name = "scope_disabled";
   off.budget = 0.04;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// csv_row: one row of eight fields (stamp, rank, thread, name, bytes, duration, GB/s, error) into a
+// csv_row, json_line: eight fields (stamp, rank, thread, name, bytes, duration, GB/s, error) into a
 // file in memory, its share of the writing included.
 #include <fcntl.h>
 #include <fmt/compile.h>
@@ -59,11 +59,19 @@ int memory_file() { return ::memfd_create("rows", MFD_CLOEXEC); }
 constexpr std::size_t file_bytes = std::size_t{64} << 20;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-struct ours {
+/// What CSV and JSON have in common.
+struct our_file {
   int fd = memory_file();
   fabscope::text_file file =
       std::move(*fabscope::text_file::adopt(fd, {.buffer_bytes = buffer_bytes}));
 
+  void rewind() {
+    (void)file.flush();
+    (void)::lseek(fd, 0, SEEK_SET);
+  }
+};
+
+struct our_csv : our_file {
   void put(const measured& row) {
     file.row([&row](fabscope::text_writer& to) noexcept {
       to.u64(row.begin_ns).ch(',').u64(row.rank).ch(',').u64(row.thread).ch(',');
@@ -71,9 +79,17 @@ struct ours {
       to.fixed3(row.gigabytes_per_second).ch(',').csv_field(row.error).ch('\n');
     });
   }
-  void rewind() {
-    (void)file.flush();
-    (void)::lseek(fd, 0, SEEK_SET);
+};
+
+struct our_json : our_file {
+  void put(const measured& row) {
+    file.row([&row](fabscope::text_writer& to) noexcept {
+      to.text("{\"begin_ns\":").u64(row.begin_ns).text(",\"rank\":").u64(row.rank);
+      to.text(",\"thread\":").u64(row.thread).text(",\"name\":").json_string(row.name);
+      to.text(",\"bytes\":").u64(row.bytes).text(",\"duration_ns\":").u64(row.duration_ns);
+      to.text(",\"gigabytes_per_second\":").fixed3(row.gigabytes_per_second);
+      to.text(",\"error\":").json_string(row.error).text("}\n");
+    });
   }
 };
 
@@ -133,7 +149,7 @@ lane rows_by(const char* name) {
   };
   auto live = std::make_shared<state>();
   return {name, [live](std::size_t n, unsigned) {
-            constexpr std::size_t longest_row = 128;
+            constexpr std::size_t longest_row = 256;
             const std::vector<measured>& from = examples();
             for (std::size_t i = 0; i < n; ++i) {
               if (live->since == file_bytes / longest_row) {
@@ -149,11 +165,16 @@ lane rows_by(const char* name) {
 }  // namespace
 
 void add_text_rows() {
-  rows().push_back({"csv_row", "two bare clock reads", 2.4, {rows_by<ours>("ours"), two_reads()}});
   rows().push_back(
-      {"csv_row/fprintf", "fprintf", 0.2, {rows_by<ours>("ours"), rows_by<by_fprintf>("fprintf")}});
+      {"csv_row", "two bare clock reads", 2.4, {rows_by<our_csv>("ours"), two_reads()}});
+  rows().push_back({"csv_row/fprintf",
+                    "fprintf",
+                    0.2,
+                    {rows_by<our_csv>("ours"), rows_by<by_fprintf>("fprintf")}});
   rows().push_back(
-      {"csv_row/fmt_compiled", "ours", 0, {rows_by<by_fmt>("fmt"), rows_by<ours>("ours")}});
+      {"json_line", "two bare clock reads", 3.2, {rows_by<our_json>("ours"), two_reads()}});
+  rows().push_back(
+      {"csv_row/fmt_compiled", "ours", 0, {rows_by<by_fmt>("fmt"), rows_by<our_csv>("ours")}});
 }
 
 }  // namespace bench
