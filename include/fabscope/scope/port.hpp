@@ -107,7 +107,8 @@ FABSCOPE_NOINLINE inline thread_port* attach_port() noexcept {
   port.scopes.attach(rows, scope_rows, memory->scope_index);
   for (recent_row& row : port.recent) row = {};
   if (port.next_scope == 0) port.next_scope = 1;
-  port.fabric = nullptr;  // an earlier thread's: the adapter sets its own up again
+  port.pushed = nullptr;  // these two are an earlier thread's: whose they are sets them up again
+  port.fabric = nullptr;
   tls_port = &port;
   return &port;
 }

@@ -24,25 +24,34 @@ struct pushed_scopes {
 
 inline constexpr char pushed_scopes_key = 0;
 
-inline pushed_scopes* pushed(thread_port& port) noexcept {
-  if (port.pushed == nullptr) {
-    port.pushed = port.table->memory(port.thread, &pushed_scopes_key, 0, sizeof(pushed_scopes));
-  }
-  return static_cast<pushed_scopes*>(port.pushed);
-}
-
-inline thread_port* scope_port() noexcept {
+/// The calling thread's, as long as a session runs, whether or not it records now: every push has
+/// its pop. Null if there is none.
+inline pushed_scopes* pushed(thread_port*& port) noexcept {
   const std::uint32_t mask = current_mask();
-  return (mask & recording_scopes) == 0 ? nullptr : port_for(mask);
+  port = session_number(mask) == 0 ? nullptr : port_for(mask);
+  if (port == nullptr) return nullptr;
+  if (port->pushed == nullptr) {
+    auto* made = static_cast<pushed_scopes*>(
+        port->table->memory(port->thread, &pushed_scopes_key, 0, sizeof(pushed_scopes)));
+    if (made == nullptr) return nullptr;
+    made->depth = 0;  // what an earlier thread left open stays unrecorded
+    made->in_step = 0;
+    port->pushed = made;
+  }
+  return static_cast<pushed_scopes*>(port->pushed);
 }
 
+inline bool recording_now() noexcept { return (current_mask() & recording_scopes) != 0; }
+
+/// A scope without a name is not recorded, and has its pop.
 inline void c_push(const char* name) noexcept {
-  thread_port* port = scope_port();
-  if (port == nullptr || name == nullptr) return;
-  pushed_scopes* stack = pushed(*port);
+  thread_port* port = nullptr;
+  pushed_scopes* stack = pushed(port);
   if (stack == nullptr) return;
   const std::uint32_t at = stack->depth++;
   if (at >= pushed_scopes::capacity) return;
+  stack->open[at].port = nullptr;
+  if (name == nullptr || !recording_now()) return;
   const std::uint64_t label = port->table->label(name, std::strlen(name));
   const std::uint64_t domain =
       port->table->label(default_domain::name, std::strlen(default_domain::name));
@@ -50,9 +59,8 @@ inline void c_push(const char* name) noexcept {
 }
 
 inline void c_pop(std::uint64_t bytes, std::int64_t value) noexcept {
-  thread_port* port = scope_port();
-  if (port == nullptr) return;
-  pushed_scopes* stack = pushed(*port);
+  thread_port* port = nullptr;
+  pushed_scopes* stack = pushed(port);
   if (stack == nullptr || stack->depth == 0) return;
   const std::uint32_t at = --stack->depth;
   if (at < pushed_scopes::capacity) session_recorder<true>::end(stack->open[at], bytes, value);
@@ -60,12 +68,12 @@ inline void c_pop(std::uint64_t bytes, std::int64_t value) noexcept {
 
 /// Ends the thread's current step and begins the next one.
 inline void c_step(std::int64_t number) noexcept {
-  thread_port* port = scope_port();
-  if (port == nullptr) return;
-  pushed_scopes* stack = pushed(*port);
+  thread_port* port = nullptr;
+  pushed_scopes* stack = pushed(port);
   if (stack == nullptr) return;
+  const bool recorded = recording_now();
   const std::uint64_t now = now_ticks(port->clock);
-  if (stack->in_step != 0) {
+  if (stack->in_step != 0 && recorded) {
     step_record record;
     record.header.type = port->step_type;
     record.header.ticks = stack->step_begin;
@@ -73,7 +81,7 @@ inline void c_step(std::int64_t number) noexcept {
     record.number = stack->step_number;
     port->push(record);
   }
-  stack->in_step = 1;
+  stack->in_step = recorded ? 1 : 0;
   stack->step_begin = now;
   stack->step_number = number;
 }
