@@ -8,7 +8,8 @@ set(layers core clock event ring|pool stats sink scope session fabric|nccl|nic|h
 # Umbrellas stand in the include folder itself and count as the last folder that they cover.
 set(umbrella_scope.hpp scope)
 set(umbrella_session.hpp session)
-set(umbrella_fabscope.hpp session)
+set(umbrella_fabscope.hpp scope)
+set(umbrella_fabric.hpp fabric)
 
 set(banned iostream regex filesystem ranges format source_location functional thread mutex)
 set(banned_before_sink string vector)
