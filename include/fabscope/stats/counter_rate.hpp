@@ -9,7 +9,7 @@
 
 FABSCOPE_NAMESPACE_BEGIN
 
-enum class counter_kind : std::uint8_t {
+enum class metric_kind : std::uint8_t {
   counter,    ///< only grows; differences mean something
   gauge,      ///< a level that goes up and down
   watermark,  ///< the highest level so far, until somebody resets it
@@ -17,7 +17,7 @@ enum class counter_kind : std::uint8_t {
 
 /// What is known of a counter.
 struct FABSCOPE_VISIBLE counter_format {
-  counter_kind kind = counter_kind::counter;
+  metric_kind kind = metric_kind::counter;
   std::uint8_t bits = 64;       ///< 1 to 64
   bool saturates = false;       ///< stays at its largest value; otherwise begins again at 0
   bool ones_are_error = false;  ///< all ones are what a device gives that does not answer
@@ -76,7 +76,7 @@ class FABSCOPE_VISIBLE counter_rate {
     step.gap = gap_;
     gap_ = 0;
     if (samples_ > 1 && time_ns > time_ns_) step.duration_ns = time_ns - time_ns_;
-    if (format_.kind == counter_kind::counter) {
+    if (format_.kind == metric_kind::counter) {
       compare(value, step);
     } else {
       level(value, step);
@@ -177,7 +177,7 @@ class FABSCOPE_VISIBLE counter_rate {
 
   FABSCOPE_HIDDEN constexpr void level(std::uint64_t value, counter_step& step) noexcept {
     step.change = counter_change::level;
-    if (format_.kind == counter_kind::watermark && samples_ > 1 && value < value_) {
+    if (format_.kind == metric_kind::watermark && samples_ > 1 && value < value_) {
       step.change = counter_change::reset;
       ++resets_;
     }

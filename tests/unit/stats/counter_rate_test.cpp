@@ -157,7 +157,7 @@ TEST_CASE("stats.counter_rate: a gap is bridged, or said to be too long") {
 
 TEST_CASE("stats.counter_rate: all ones of a device that does not answer are no value") {
   auto format = counter_of(12);
-  format.kind = fs::counter_kind::gauge;
+  format.kind = fs::metric_kind::gauge;
   format.ones_are_error = true;
   fs::counter_rate gauge(format);
   CHECK(gauge.add(0, 4095).change == counter_change::missing);
@@ -188,7 +188,7 @@ TEST_CASE("stats.counter_rate: a saturated counter says so until somebody clears
 
 TEST_CASE("stats.counter_rate: gauges and watermarks are levels") {
   fs::counter_format format;
-  format.kind = fs::counter_kind::gauge;
+  format.kind = fs::metric_kind::gauge;
   fs::counter_rate gauge(format);
   CHECK(gauge.add(0, 10).change == counter_change::level);
   CHECK(gauge.mean_level() == 10.0);
@@ -201,7 +201,7 @@ TEST_CASE("stats.counter_rate: gauges and watermarks are levels") {
   CHECK(gauge.resets_total() == 0);
   CHECK(gauge.total() == 0);
 
-  format.kind = fs::counter_kind::watermark;
+  format.kind = fs::metric_kind::watermark;
   fs::counter_rate mark(format);
   (void)mark.add(0, 3);
   CHECK(mark.add(1, 9).change == counter_change::level);
