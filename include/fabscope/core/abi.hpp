@@ -41,7 +41,9 @@ struct fabscope_thread {
   std::uint64_t mask;
   std::uint64_t cause;  ///< what the thread is doing (fabscope::cause), 0 if nothing was said
   std::uint32_t id;
-  std::uint32_t depth;  ///< open scopes
+  std::uint32_t depth;       ///< open scopes
+  std::uint32_t next_scope;  ///< number of the next scope, whichever copy begins it
+  std::uint32_t reserved;
 };
 
 /// A part that wants to be called by the collector thread: an adapter, a sampler.
@@ -120,6 +122,6 @@ struct fabscope_hook_stamp {
 
 static_assert(sizeof(void*) == 8, "fabscope supports 64-bit machines");
 static_assert(sizeof(fabscope_field) == 24 && sizeof(fabscope_type) == 32);
-static_assert(sizeof(fabscope_thread) == 40 && sizeof(fabscope_client) == 40);
+static_assert(sizeof(fabscope_thread) == 48 && sizeof(fabscope_client) == 40);
 static_assert(sizeof(fabscope_table) == 112 && sizeof(fabscope_anchor) == 56);
 static_assert(sizeof(fabscope_hook_stamp) == 32);

@@ -37,7 +37,7 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_detached_scope {
     parent_ = port->thread->cause;
     thread_ = port->thread->id;
     depth_ = port->thread->depth;
-    number_ = port->next_scope++;
+    number_ = port->thread->next_scope++;
     session_ = port->session;
     begin_ = now_ticks(port->clock);
   }

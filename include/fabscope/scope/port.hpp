@@ -37,7 +37,6 @@ struct thread_port {
   std::uint64_t scope_head = 0;    ///< first word of a scope's record
   std::uint64_t site_pattern = 0;  ///< of the session, see site
   std::uint16_t step_type = 0;
-  std::uint32_t next_scope = 1;
   const fabscope_table* table = nullptr;
   row_table<scope_row> scopes;
   recent_row recent[recent_rows] = {};
@@ -106,7 +105,6 @@ FABSCOPE_NOINLINE inline thread_port* attach_port() noexcept {
   port.table = table;
   port.scopes.attach(rows, scope_rows, memory->scope_index);
   for (recent_row& row : port.recent) row = {};
-  if (port.next_scope == 0) port.next_scope = 1;
   port.pushed = nullptr;  // these two are an earlier thread's: whose they are sets them up again
   port.fabric = nullptr;
   tls_port = &port;

@@ -43,7 +43,7 @@ struct FABSCOPE_VISIBLE session_recorder {
     token t;
     t.port = &port;
     t.labels = labels;
-    t.number = port.next_scope++;
+    t.number = thread.next_scope++;
     fabscope_thread& thread = *port.thread;
     t.parent = thread.cause;
     thread.cause = cause_of(labels, t.number);
@@ -96,7 +96,7 @@ struct FABSCOPE_VISIBLE session_recorder {
     if constexpr (Aggregate) port->row_of(t.labels).add(now - t.begin, bytes);
     t.begin = now;
     t.labels = labels;
-    t.number = port->next_scope++;
+    t.number = port->thread->next_scope++;
     port->thread->cause = cause_of(labels, t.number);
   }
 

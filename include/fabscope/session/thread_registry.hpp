@@ -116,7 +116,7 @@ class thread_registry {
     segment_format::thread_entry& entry = base.threads[threads.count];
     entry.ring_offset = ring.offset;
     entry.ring_mask = ring_slots_ - 1;
-    entry.live = {&entry.head, ring.at, ring_slots_ - 1, 0, threads.count, 0};
+    entry.live = {&entry.head, ring.at, ring_slots_ - 1, 0, threads.count, 0, 1, 0};
     release_store(threads.count, threads.count + 1);
     return &entry;
   }
