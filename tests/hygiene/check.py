@@ -59,7 +59,7 @@ def compiler(args, source, *flags):
 
 def check_selfcontained(args):
     """Each header compiles alone and twice, with strict warnings, without exceptions and RTTI."""
-    names = [h for h in headers(args.root) if args.adapters or folder_of(h) not in ADAPTERS]
+    names = [h for h in headers(args.root) if folder_of(h) not in ADAPTERS - args.adapters]
 
     def one(name):
         line = f"#include <{name}>\n"
@@ -103,7 +103,7 @@ def check_hostile(args):
     Everything that is not ours is included before these definitions: the standard library does not
     survive them.
     """
-    names = [h for h in headers(args.root) if args.adapters or folder_of(h) not in ADAPTERS]
+    names = [h for h in headers(args.root) if folder_of(h) not in ADAPTERS - args.adapters]
     foreign = {}
     for name in names:
         for inc in re.findall(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", read(args.root, "include/" + name), re.M):
@@ -186,7 +186,8 @@ def main():
     parser.add_argument("--compiler", default="c++")
     parser.add_argument("--system-include", action="append", default=[])
     parser.add_argument("--clang-format", default="clang-format-14")
-    parser.add_argument("--adapters", action="store_true", help="with headers that need a third party")
+    parser.add_argument("--adapters", type=lambda text: set(text.split(",")), default=set(),
+                        help="with the headers of these, which need a third party")
     parser.add_argument("--header")
     parser.add_argument("--budget", type=int)
     parser.add_argument("--forbid", default="")
