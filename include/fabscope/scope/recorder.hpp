@@ -43,8 +43,8 @@ struct FABSCOPE_VISIBLE session_recorder {
     token t;
     t.port = &port;
     t.labels = labels;
-    t.number = thread.next_scope++;
     fabscope_thread& thread = *port.thread;
+    t.number = thread.next_scope++;
     t.parent = thread.cause;
     thread.cause = cause_of(labels, t.number);
     t.depth = thread.depth;
