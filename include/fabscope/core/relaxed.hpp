@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <fabscope/core/version.hpp>
+#include <fabscope/core/config.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -19,44 +19,45 @@ concept shared_word = std::integral<Word> && sizeof(Word) <= 8 && alignof(Word) 
 
 /// The word as some earlier store left it. Threads: any.
 template <shared_word Word>
-[[nodiscard]] inline Word relaxed_load(const Word& word) noexcept {
+[[nodiscard]] FABSCOPE_ALWAYS_INLINE Word relaxed_load(const Word& word) noexcept {
   return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 
 /// Threads: the word's writer.
 template <shared_word Word>
-inline void relaxed_store(Word& word, std::type_identity_t<Word> value) noexcept {
+FABSCOPE_ALWAYS_INLINE void relaxed_store(Word& word, std::type_identity_t<Word> value) noexcept {
   __atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
 
 /// Adds, wrapping around at the end of the type. Threads: the word's writer.
 template <shared_word Word>
-inline void relaxed_add(Word& word, std::type_identity_t<Word> amount) noexcept {
+FABSCOPE_ALWAYS_INLINE void relaxed_add(Word& word, std::type_identity_t<Word> amount) noexcept {
   relaxed_store(word, static_cast<Word>(relaxed_load(word) + amount));
 }
 
 /// Keeps the larger of the two. Threads: the word's writer.
 template <shared_word Word>
-inline void relaxed_max(Word& word, std::type_identity_t<Word> value) noexcept {
+FABSCOPE_ALWAYS_INLINE void relaxed_max(Word& word, std::type_identity_t<Word> value) noexcept {
   if (value > relaxed_load(word)) relaxed_store(word, value);
 }
 
 /// Keeps the smaller value in inverted form: zero means that there is none yet, and the minimum is
 /// the complement of the word. Threads: the word's writer.
 template <shared_word Word>
-inline void relaxed_min_inverted(Word& word, std::type_identity_t<Word> value) noexcept {
+FABSCOPE_ALWAYS_INLINE void relaxed_min_inverted(Word& word,
+                                                 std::type_identity_t<Word> value) noexcept {
   relaxed_max(word, static_cast<Word>(~value));
 }
 
 /// The word, and everything its writer stored before release_store. Threads: any.
 template <shared_word Word>
-[[nodiscard]] inline Word acquire_load(const Word& word) noexcept {
+[[nodiscard]] FABSCOPE_ALWAYS_INLINE Word acquire_load(const Word& word) noexcept {
   return __atomic_load_n(&word, __ATOMIC_ACQUIRE);  // pairs with release_store
 }
 
 /// Publishes what was stored before. Threads: the word's writer.
 template <shared_word Word>
-inline void release_store(Word& word, std::type_identity_t<Word> value) noexcept {
+FABSCOPE_ALWAYS_INLINE void release_store(Word& word, std::type_identity_t<Word> value) noexcept {
   __atomic_store_n(&word, value, __ATOMIC_RELEASE);  // pairs with acquire_load
 }
 

@@ -59,6 +59,13 @@ struct alignas(64) context_slot {
   [[nodiscard]] std::uint8_t byte_now(std::size_t n) const noexcept {
     return relaxed_load(reinterpret_cast<const std::uint8_t*>(&state)[n]);
   }
+  /// Two bytes in one load.
+  [[nodiscard]] std::uint32_t marks_and_session() const noexcept {
+    using pair __attribute__((may_alias)) = std::uint16_t;
+    static_assert(session_byte == marks_byte + 1 && marks_byte % 2 == 0);
+    return __atomic_load_n(reinterpret_cast<const pair*>(&state) + marks_byte / 2,
+                           __ATOMIC_RELAXED);
+  }
   [[nodiscard]] std::uint32_t owner() const noexcept {
     return static_cast<std::uint32_t>(relaxed_load(state));
   }

@@ -79,9 +79,10 @@ struct queue_hooks {
     completion_queue& hook = *static_cast<completion_queue*>(prefix.hook);
     if (thread == nullptr) [[unlikely]] {
       const bool nested = Policy::nested();
-      result.count = real();
-      if (result.count > 0 && !nested) Policy::restore(hook, result);
-      return static_cast<ssize_t>(result.count);
+      poll seen = result;  // a copy, so that `result` need not live in memory
+      seen.count = real();
+      if (seen.count > 0 && !nested) Policy::restore(hook, seen);
+      return static_cast<ssize_t>(seen.count);
     }
     if (result.may_wait) result.wait_begin = Policy::wait_begins(*thread);
     {

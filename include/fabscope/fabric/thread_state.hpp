@@ -98,6 +98,23 @@ struct nic_part {
   std::uint64_t bridged = 0;  ///< gaps that became part of an interval because the ring was full
   std::uint64_t used = 0;     ///< not 0: this thread contributed
   interval reported;          ///< the collector's: how much of `open` it has seen
+
+  /// Counts operations of one kind, see nic_row::sums_of.
+  void use(std::uint32_t nic_label) noexcept {
+    if (used != 0) return;
+    row->set_key({nic_label});
+    release_store(row->used, row_in_use);
+    relaxed_store(used, 1);
+  }
+};
+
+/// Where operations of one key of a link_row are counted.
+struct alignas(64) counted_link {
+  link_row::key_type key{~std::uint64_t{0}, 0};  ///< no link
+  link_row* link = nullptr;
+  nic_histogram_row* histogram = nullptr;
+  nic_part* nic = nullptr;
+  std::uint64_t* nic_sums = nullptr;  ///< operations and bytes, in nic->row
 };
 
 /// One thread's polling of a queue.
@@ -118,16 +135,23 @@ struct retry_part {
 
 struct fabric_session;
 
+/// What the hot path looks at before it knows that there is more.
+struct thread_head {
+  static constexpr std::uint32_t not_armed = 0xffff;  ///< no mask: sessions number from 1
+  std::uint32_t armed = not_armed;  ///< the mask for which this is the thread's state
+  std::uint32_t depth = 0;          ///< not 0: inside the provider
+};
+
 /// Lives in private memory of the session's thread and is taken over by the next thread there.
 /// Threads: its own; the collector reads the intervals.
-struct thread_state {
+struct thread_state : thread_head {
   static constexpr std::uint32_t link_rows = 256;  // then 2048 and 16384
+  static constexpr std::uint32_t recent_links = 64;
   static constexpr std::uint32_t queue_parts = 64;
   static constexpr std::uint32_t retry_parts = 8;
   static constexpr std::size_t interval_slots = 4096;
 
   thread_port* port = nullptr;
-  std::uint32_t depth = 0;
   std::uint32_t retrying = 0;  ///< entries of `retries` in use
   clock_kind clock = clock_kind::monotonic;
   std::uint8_t session_byte = 0;
@@ -135,10 +159,7 @@ struct thread_state {
   std::uint64_t record_head = 0;  ///< first word of an operation_record
   fabscope_thread* thread = nullptr;
   overwrite_writer ring;
-  // The last row that was found: operations often come in runs.
-  link_row::key_type last_key{~std::uint64_t{0}, 0};
-  link_row* last_link = nullptr;
-  nic_histogram_row* last_histogram = nullptr;
+  counted_link recent[recent_links];  ///< by the low bits of the remote label
   std::uint32_t histogram_places = 0;
   nic_histogram_row** histogram_of = nullptr;  ///< by place in `links`; null: not looked up yet
   std::uint64_t gap_limit[cq_row::gap_buckets - 1] = {};  ///< in ticks
@@ -155,25 +176,33 @@ struct thread_state {
   fabric_session* session = nullptr;
   thread_state* next = nullptr;  ///< in the session's list
 
-  /// Counts a successful operation by peer, size and level, and its span by NIC.
-  FABSCOPE_ALWAYS_INLINE void count(std::uint64_t ends, std::uint64_t kind, std::uint64_t span,
-                                    std::uint64_t bytes) noexcept {
-    if (((last_key.ends ^ ends) | (last_key.kind ^ kind)) != 0) [[unlikely]]
-      find(ends, kind);
-    link_row& row = *last_link;
+  /// Counts a successful operation by peer, size and level, its span by NIC, and `nic_bytes` there.
+  FABSCOPE_ALWAYS_INLINE nic_part& count(std::uint64_t ends, std::uint64_t kind, std::uint64_t span,
+                                         std::uint64_t bytes, std::uint8_t nic,
+                                         std::uint64_t nic_bytes) noexcept {
+    counted_link& at = recent[(kind ^ kind >> 38) % recent_links];
+    if (((at.key.ends ^ ends) | (at.key.kind ^ kind)) != 0) [[unlikely]]
+      find(at, ends, kind, nic);
+    link_row& row = *at.link;
     relaxed_add(row.count, 1);
     relaxed_add(row.bytes, bytes);
     relaxed_add(row.sum, span);
     relaxed_min_inverted(row.inverted_min, span);
     relaxed_max(row.max, span);
+    relaxed_add(at.nic_sums[0], 1);
+    relaxed_add(at.nic_sums[1], nic_bytes);
     // Both histograms from one bit width; see log_linear<6> and coarse_scale.
     using fine = nic_histogram_row::scale;
-    const std::uint64_t value = span < fine::limit ? span : fine::limit - 1;
-    const auto shift = static_cast<unsigned>(std::bit_width(value | 127) - 7);
-    const std::size_t coarse =
-        shift / 2 < coarse_scale::buckets ? shift / 2 : coarse_scale::buckets - 1;
+    std::uint64_t value = span;
+    if (value >= fine::limit) [[unlikely]]
+      value = fine::limit - 1;
+    const auto shift = static_cast<unsigned>(std::countl_zero(value | 127) ^ 63) - 6;
+    std::size_t coarse = shift / 2;
+    if (coarse >= coarse_scale::buckets) [[unlikely]]
+      coarse = coarse_scale::buckets - 1;
     relaxed_add(row.histogram[coarse], 1U);
-    relaxed_add(last_histogram->histogram[(std::size_t{shift} << 6) + (value >> shift)], 1U);
+    relaxed_add(at.histogram->histogram[(std::size_t{shift} << 6) + (value >> shift)], 1U);
+    return *at.nic;
   }
   link_row& link(std::uint64_t ends, std::uint64_t kind) noexcept {
     return links.find({ends, kind}, *port, [this](std::uint32_t rows) noexcept { place(rows); });
@@ -186,10 +215,10 @@ struct thread_state {
   }
 
   /// Adds a stretch of busy time and hands what is complete to the collector.
-  FABSCOPE_ALWAYS_INLINE void busy(std::uint32_t nic, std::uint64_t begin,
+  FABSCOPE_ALWAYS_INLINE void busy(nic_part& part, std::uint64_t begin,
                                    std::uint64_t end) noexcept {
     interval finished;
-    if (nics[nic].open.add(begin, end, finished)) hand_on(nic, finished);
+    if (part.open.add(begin, end, finished)) hand_on(part, finished);
   }
 
   /// Makes room for the histograms of a table of links.
@@ -203,27 +232,31 @@ struct thread_state {
   }
 
  private:
-  __attribute__((noinline)) void find(std::uint64_t ends, std::uint64_t kind) noexcept {
+  __attribute__((noinline)) void find(counted_link& to, std::uint64_t ends, std::uint64_t kind,
+                                      std::uint8_t nic) noexcept {
     link_row& row = link(ends, kind);
-    last_key = {ends, kind};
-    last_link = &row;
+    to.key = {ends, kind};
+    to.link = &row;
+    to.nic = &nics[nic];
+    to.nic->use(static_cast<std::uint32_t>(ends));
+    to.nic_sums = to.nic->row->sums_of(static_cast<operation>(kind >> 32 & 0xff));
     const std::size_t at = links.index_of(row);
-    last_histogram = at < histogram_places ? histogram_of[at] : nullptr;
-    if (last_histogram != nullptr) [[likely]]
+    to.histogram = at < histogram_places ? histogram_of[at] : nullptr;
+    if (to.histogram != nullptr) [[likely]]
       return;
     const std::uint64_t key = (kind & ~std::uint64_t{0xffffffff}) | (ends & 0xffffffff);
-    last_histogram = &histograms.find({key}, *port);
+    to.histogram = &histograms.find({key}, *port);
     // Row 0 stands for many kinds and is looked up each time.
-    if (at != 0 && at < histogram_places) histogram_of[at] = last_histogram;
+    if (at != 0 && at < histogram_places) histogram_of[at] = to.histogram;
   }
 
-  FABSCOPE_ALWAYS_INLINE void hand_on(std::uint32_t nic, interval finished) noexcept {
+  FABSCOPE_ALWAYS_INLINE void hand_on(nic_part& part, interval finished) noexcept {
+    const auto nic = static_cast<std::uint64_t>(&part - nics);
     if (!intervals.try_push({finished.begin, finished.end, nic})) [[unlikely]]
-      bridge(nic, finished);
+      bridge(part, finished);
   }
   // The ring is full: the gap becomes busy time, and known to be doubtful.
-  FABSCOPE_NOINLINE void bridge(std::uint32_t nic, interval finished) noexcept {
-    nic_part& part = nics[nic];
+  FABSCOPE_NOINLINE static void bridge(nic_part& part, interval finished) noexcept {
     const interval now = part.open.current();
     if (finished.end >= now.begin) return;
     relaxed_add(part.bridged, now.begin - finished.end);
@@ -231,6 +264,11 @@ struct thread_state {
     (void)part.open.add(finished.begin, now.end, nothing);
   }
 };
+
+/// Stands in until a thread has a state, so that the hot path needs no other comparison.
+inline constinit thread_head no_state{};
+/// The calling thread's thread_state, or no_state.
+inline thread_local constinit thread_head* tls_state = &no_state;
 
 }  // namespace fabric::detail
 

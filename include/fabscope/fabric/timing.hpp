@@ -108,19 +108,10 @@ struct timing {
 
   FABSCOPE_ALWAYS_INLINE static thread* enter() noexcept {
     const std::uint32_t mask = fabscope::detail::current_mask();
-    if ((mask & recording_fabric) == 0) return nullptr;
-    fabscope::detail::thread_port* port = fabscope::detail::port_for(mask);
-    if (port == nullptr) [[unlikely]]
-      return nullptr;
-    auto* state = static_cast<thread*>(port->fabric);
-    if (state == nullptr) [[unlikely]] {
-      state = detail::set_up_thread(*port);
-      if (state == nullptr) {
-        port->fabric = detail::refused_thread();
-        return nullptr;
-      }
-    }
-    return state->depth == 0 ? state : nullptr;
+    detail::thread_head* const known = detail::tls_state;
+    if (known->armed == mask && known->depth == 0) [[likely]]
+      return static_cast<thread*>(known);
+    return find_thread(mask);
   }
 
   static bool nested() noexcept {
@@ -198,7 +189,7 @@ struct timing {
       long_gap(t, row, gap, now);
     if (result.count <= 0) return;
     if (result.is_error) {
-      failed(t, row, result, now);
+      failed(t, row, result.entries, now);
     } else {
       relaxed_add(row.productive, 1);
       relaxed_add(row.entries, static_cast<std::uint64_t>(result.count));
@@ -282,6 +273,25 @@ struct timing {
  private:
   using context_slot = detail::context_slot;
 
+  /// Off, inside the provider, or the first call in a session or after it was switched.
+  __attribute__((noinline)) static thread* find_thread(std::uint32_t mask) noexcept {
+    if ((mask & recording_fabric) == 0) return nullptr;
+    fabscope::detail::thread_port* port = fabscope::detail::port_for(mask);
+    if (port == nullptr) return nullptr;
+    auto* state = static_cast<thread*>(port->fabric);
+    if (state == nullptr) {
+      state = detail::set_up_thread(*port);
+      if (state == nullptr) {
+        port->fabric = detail::refused_thread();
+        return nullptr;
+      }
+    }
+    if (state->depth != 0) return nullptr;
+    state->armed = mask;
+    detail::tls_state = state;
+    return state;
+  }
+
   static detail::fabric_session* running() noexcept {
     return detail::session_part_locked(fabscope::detail::find_session());
   }
@@ -351,39 +361,41 @@ struct timing {
     }
   }
 
-  __attribute__((noinline, flatten)) static void completed(thread& t, const completion_queue& queue,
-                                                           char* entry, std::int64_t count,
-                                                           const fi_addr_t* sources,
-                                                           std::uint64_t now) noexcept {
+  static void completed(thread& t, const completion_queue& queue, char* entry, std::int64_t count,
+                        const fi_addr_t* sources, std::uint64_t now) noexcept {
     const std::uint32_t stride = queue.entry_bytes;
     if (stride == 0) return;
-    for (std::int64_t i = 0; i < count; ++i, entry += stride) {
-      context_slot* const slot = put_back(entry);
-      if (slot == nullptr) continue;
-      detail::take_over(*slot);
-      if (!is_current(t, *slot)) [[unlikely]] {
-        detail::pool().put(t.magazine, slot);
-        continue;
-      }
-      const std::uint64_t kind = relaxed_load(slot->kind);
-      const auto op = static_cast<operation>(kind >> 32 & 0xff);
-      const std::uint64_t begin = relaxed_load(slot->begin);
-      const std::uint64_t ends = relaxed_load(slot->ends);
-      const std::uint64_t amount = relaxed_load(slot->amount);
-      const std::uint64_t cause = relaxed_load(slot->cause);
-      const std::uint8_t nic = slot->byte_now(context_slot::nic_byte);
-      detail::pool().put(t.magazine, slot);
-      if (is_receive(op)) {
-        received(t, queue, entry, sources == nullptr ? FI_ADDR_UNSPEC : sources[i],
-                 {kind, begin, ends, amount, cause, nic}, now);
-        continue;
-      }
-      const std::uint64_t bytes = amount << 16 >> 16;
-      t.count(ends, kind, now - begin, bytes);
-      count_nic(t, nic, ends, op, bytes);
-      t.busy(nic, begin, now);
-      write(t, begin, now, bytes, cause, ends, kind, 0, 0, amount >> 48);
+    completed(t, queue, entry, sources, now);
+    for (std::int64_t i = 1; i < count; ++i) {
+      entry += stride;
+      completed(t, queue, entry, sources == nullptr ? nullptr : sources + i, now);
     }
+  }
+
+  /// One entry, and its source where the application asked for sources.
+  __attribute__((noinline, flatten)) static void completed(thread& t, const completion_queue& queue,
+                                                           char* entry, const fi_addr_t* source,
+                                                           std::uint64_t now) noexcept {
+    context_slot* const slot = put_back(entry);
+    if (slot == nullptr) return;
+    detail::take_over(*slot);
+    if (!is_current(t, *slot)) [[unlikely]]
+      return detail::pool().put(t.magazine, slot);
+    const std::uint64_t kind = relaxed_load(slot->kind);
+    const std::uint64_t begin = relaxed_load(slot->begin);
+    const std::uint64_t ends = relaxed_load(slot->ends);
+    const std::uint64_t amount = relaxed_load(slot->amount);
+    const std::uint64_t cause = relaxed_load(slot->cause);
+    const std::uint8_t nic = slot->byte_now(context_slot::nic_byte);
+    detail::pool().put(t.magazine, slot);
+    if (is_receive(static_cast<operation>(kind >> 32 & 0xff))) {
+      return received(t, queue, entry, source == nullptr ? FI_ADDR_UNSPEC : *source,
+                      {kind, begin, ends, amount, cause, nic}, now);
+    }
+    const std::uint64_t bytes = amount << 16 >> 16;
+    detail::nic_part& part = t.count(ends, kind, now - begin, bytes, nic, bytes);
+    t.busy(part, begin, now);
+    write(t, begin, now, bytes, cause, ends, kind, 0, 0, amount >> 48);
   }
 
   struct parts {
@@ -413,8 +425,7 @@ struct timing {
     }
     if (remote == 0 && queue.addresses != nullptr) remote = queue.addresses->label_of(source);
     const std::uint64_t kind = link_row::kind_of(remote, op, size_class(bytes), level);
-    t.count(of.ends, kind, now - of.begin, bytes);
-    count_nic(t, of.nic, of.ends, static_cast<operation>(op), flags == 0 ? bytes : 0);
+    t.count(of.ends, kind, now - of.begin, bytes, of.nic, flags == 0 ? bytes : 0);
     const std::uint64_t written =
         link_row::kind_of(remote, op, 0, static_cast<std::uint8_t>(of.kind >> 48));
     write(t, of.begin, now, bytes, of.cause, of.ends, written, 0, flags, of.amount >> 48);
@@ -422,19 +433,18 @@ struct timing {
 
   FABSCOPE_ALWAYS_INLINE static bool is_current(const thread& t,
                                                 const context_slot& slot) noexcept {
-    return (slot.byte_now(context_slot::marks_byte) & context_slot::abandoned) == 0 &&
-           slot.byte_now(context_slot::session_byte) == t.session_byte;
+    // The session, and no mark but `cancelled`.
+    return (slot.marks_and_session() & ~std::uint32_t{context_slot::cancelled}) ==
+           std::uint32_t{t.session_byte} << 8;
   }
 
   FABSCOPE_ALWAYS_INLINE static void count_nic(thread& t, std::uint32_t nic, std::uint64_t ends,
                                                operation op, std::uint64_t bytes) noexcept {
     detail::nic_part& part = t.nics[nic];
-    if (part.used == 0) [[unlikely]] {
-      part.row->set_key({ends & 0xffffffffU});
-      release_store(part.row->used, row_in_use);
-      relaxed_store(part.used, 1);
-    }
-    part.row->add(op, bytes);
+    part.use(static_cast<std::uint32_t>(ends));
+    std::uint64_t* const sums = part.row->sums_of(op);
+    relaxed_add(sums[0], 1);
+    relaxed_add(sums[1], bytes);
   }
 
   /// An operation_record, word by word. `kind` as in a link_row's key.
@@ -451,10 +461,10 @@ struct timing {
 
   // The rest is rare.
 
-  FABSCOPE_NOINLINE static void failed(thread& t, cq_row& row, const poll& result,
+  FABSCOPE_NOINLINE static void failed(thread& t, cq_row& row, void* error,
                                        std::uint64_t now) noexcept {
     relaxed_add(row.errors, 1);
-    auto* entry = static_cast<fi_cq_err_entry*>(result.entries);
+    auto* entry = static_cast<fi_cq_err_entry*>(error);
     context_slot* slot = put_back(entry);
     if (slot == nullptr) return;
     detail::take_over(*slot);
@@ -474,7 +484,7 @@ struct timing {
                     failure_stage stage, std::uint32_t error) noexcept {
     const operation op = slot.op();
     count_failure(t, slot.ends, slot.remote(), op, stage, error, bytes);
-    if (!is_receive(op)) t.busy(slot.byte_now(context_slot::nic_byte), slot.begin, now);
+    if (!is_receive(op)) t.busy(t.nics[slot.byte_now(context_slot::nic_byte)], slot.begin, now);
     write(t, slot.begin, now, bytes, slot.cause, slot.ends, slot.kind, error,
           stage == failure_stage::closed ? std::uint16_t{operation_record::abandoned}
                                          : std::uint16_t{0},
@@ -548,8 +558,7 @@ struct timing {
     const std::uint64_t ends = relaxed_load(ep.ends);
     const std::uint64_t kind = link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
                                                  size_class(call.bytes), 0);
-    t.count(ends, kind, now - made.begin, call.bytes);
-    count_nic(t, ep.nic_slot, ends, call.op, call.bytes);
+    t.count(ends, kind, now - made.begin, call.bytes, ep.nic_slot, call.bytes);
     write(t, made.begin, now, call.bytes, t.thread->cause, ends, kind, 0, 0, 0);
   }
 

@@ -229,11 +229,9 @@ struct nic_row {
     relaxed_store(nic, static_cast<std::uint32_t>(key.nic));
   }
 
-  FABSCOPE_ALWAYS_INLINE void add(operation what, std::uint64_t amount) noexcept {
-    const bool receive = is_receive(what);
-    std::uint64_t* pair = receive ? &received_ops : is_read(what) ? &in_ops : &out_ops;
-    relaxed_add(pair[0], 1);
-    relaxed_add(pair[1], amount);
+  /// Where operations of a kind are counted: their number, then their bytes.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t* sums_of(operation what) noexcept {
+    return is_receive(what) ? &received_ops : is_read(what) ? &in_ops : &out_ops;
   }
 };
 inline constexpr field nic_row::fields[12] = {
