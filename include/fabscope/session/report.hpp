@@ -90,6 +90,7 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   std::string text;
   detail::print_process(text, data);
   detail::print_findings(text, data);
+  detail::print_open(text, data);
   detail::print_errors(text, data);
   detail::print_nics(text, data);
   detail::print_kinds(text, data);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include <fabscope/event/cause.hpp>
 #include <fabscope/session/report_data.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -38,6 +39,25 @@ inline void print_scopes(std::string& to, const report_data& data) {
                micros(data.ns(r.max)), whole(r.bytes),
                r.bytes == 0 ? "-" : gigabytes(static_cast<double>(r.bytes), data.ns(r.sum))});
   }
+  table.print(to);
+}
+
+/// What the threads of a process that did not finish were in the middle of.
+inline void print_open(std::string& to, const report_data& data) {
+  if (relaxed_load(data.view.head().state) ==
+      static_cast<std::uint32_t>(segment_format::state::finished)) {
+    return;
+  }
+  report_table table({"<thread", "tid", "<innermost", "number", "depth"});
+  for (const segment_format::thread_entry& thread : data.view.threads()) {
+    const cause doing(relaxed_load(thread.live.cause));
+    if (doing.kind() == cause_kind::none) continue;
+    table.add({word(entry_text(thread.name)), whole(relaxed_load(thread.tid)),
+               word(data.view.label(doing.label())), whole(doing.number()),
+               whole(relaxed_load(thread.live.depth))});
+  }
+  if (table.empty()) return;
+  section(to, "open scopes");
   table.print(to);
 }
 
