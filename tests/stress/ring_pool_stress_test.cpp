@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every ring and every pool under threads, checked by sums. A new model is added to the lists at
-// the end of each part.
+// Every ring and every pool under threads, checked by sums.
 #include <doctest/doctest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,10 +8,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fabscope/pool/slot_pool.hpp>
+#include <fabscope/ring/mpsc_ring.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
 #include <fabscope/ring/spsc_ring.hpp>
 #include <memory>
 #include <vector>
+
+#if __has_include(<boost/lockfree/queue.hpp>)
+#include <fabscope/boost/mpmc_ring.hpp>
+#include <fabscope/boost/spsc_ring.hpp>
+#endif
 
 namespace fs = fabscope;
 
@@ -60,46 +65,90 @@ void in_threads(std::uint64_t threads, Body body) {
   for (const pthread_t id : ids) pthread_join(id, nullptr);
 }
 
-// --- rings
-// -------------------------------------------------------------------------------------------
+// --- everything that takes messages here and gives them out there
+// ------------------------------------------------------------------------------------------------
 
 struct message {
+  std::uint64_t producer;
   std::uint64_t number;
-  std::uint64_t echo[7];
+  std::uint64_t echo[6];
 };
-message numbered(std::uint64_t n) { return {n, {n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6}}; }
+message numbered(std::uint64_t producer, std::uint64_t n) {
+  return {producer, n, {n ^ producer, n + 1, n + 2, n + 3, n + 4, n + 5}};
+}
 bool intact(const message& m) {
-  for (std::uint64_t i = 0; i < 7; ++i) {
-    if (m.echo[i] != m.number + i) return false;
-  }
-  return true;
+  bool same = m.echo[0] == (m.number ^ m.producer);
+  for (std::uint64_t i = 1; i < 6; ++i) same = same && m.echo[i] == m.number + i;
+  return same;
 }
 
-// Adapters that give each ring the same face: push, and pop into messages; lost() is what neither
-// side saw.
-template <class Ring>
-struct queue_under_test {
+// Models give everything the same face. push() is called by one thread per producer and pop() by
+// one per consumer; lost() is what neither side saw, and consistent() is asked at the end.
+
+template <class Ring, std::size_t Producers, std::size_t Consumers>
+struct queue_model {
+  static constexpr std::size_t producers = Producers;
+  static constexpr std::size_t consumers = Consumers;
   Ring ring;
-  std::uint64_t refused = 0;
-  void push(const message& m) { refused += ring.try_push(m) ? 0U : 1U; }
-  std::size_t pop(std::span<message> out) { return ring.pop_batch(out); }
+  std::atomic<std::uint64_t> refused{0};
+  void push(std::size_t, const message& m) {
+    if (!ring.try_push(m)) refused.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::size_t pop(std::size_t, std::span<message> out) { return ring.pop_batch(out); }
   [[nodiscard]] std::uint64_t lost() const { return ring.dropped_total(); }
-  [[nodiscard]] bool consistent() const { return refused == ring.dropped_total(); }
+  [[nodiscard]] bool consistent() const { return refused.load() == ring.dropped_total(); }
 };
+
 template <std::size_t Capacity>
-struct spsc_of : queue_under_test<fs::spsc_ring<message>> {
+struct spsc_of : queue_model<fs::spsc_ring<message>, 1, 1> {
   spsc_of() { ring = std::move(fs::spsc_ring<message>::create(Capacity).value()); }
 };
+template <std::size_t Capacity, std::size_t Producers = 4>
+struct mpsc_of : queue_model<fs::mpsc_ring<message>, Producers, 1> {
+  mpsc_of() { this->ring = std::move(fs::mpsc_ring<message>::create(Capacity).value()); }
+  void push(std::size_t side, const message& m) {
+    if (side != 0) return queue_model<fs::mpsc_ring<message>, Producers, 1>::push(side, m);
+    // The first producer writes in place, and often loses the processor while it does.
+    const auto mine = this->ring.try_claim();
+    if (!mine) {
+      this->refused.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    mine.record->producer = m.producer;
+    if (m.number % 16 == 0) sched_yield();
+    *mine.record = m;
+    this->ring.publish(mine);
+  }
+};
+// In given memory, with a view for each side.
+template <class Ring, std::size_t Capacity, std::size_t Producers>
+struct placed {
+  static constexpr std::size_t producers = Producers;
+  static constexpr std::size_t consumers = 1;
+  struct alignas(Ring::alignment) block {
+    unsigned char byte[Ring::bytes_needed(Capacity)];
+  };
+  std::unique_ptr<block> memory = std::make_unique<block>();
+  Ring ring = Ring::place(memory.get(), Capacity);
+  Ring view = Ring::attach(memory.get(), Capacity);
+  void push(std::size_t, const message& m) { (void)ring.try_push(m); }
+  std::size_t pop(std::size_t, std::span<message> out) { return view.pop_batch(out); }
+  [[nodiscard]] std::uint64_t lost() const { return view.dropped_total(); }
+  [[nodiscard]] bool consistent() const { return view.was_empty(); }
+};
+
 template <std::size_t Capacity>
 struct overwrite_of {
+  static constexpr std::size_t producers = 1;
+  static constexpr std::size_t consumers = 1;
   std::uint64_t head = 0;
   std::vector<fs::slot_line> slots = std::vector<fs::slot_line>(Capacity);
   fs::overwrite_writer writer{&head, slots.data(), Capacity - 1};
   fs::overwrite_reader reader{&head, slots.data(), Capacity - 1};
   fs::ring_cursor cursor;
   std::vector<fs::slot_line> lines = std::vector<fs::slot_line>(64);
-  void push(const message& m) { writer.push(m); }
-  std::size_t pop(std::span<message> out) {
+  void push(std::size_t, const message& m) { writer.push(m); }
+  std::size_t pop(std::size_t, std::span<message> out) {
     const auto batch =
         reader.poll(cursor, std::span(lines).first(out.size() < 64 ? out.size() : 64));
     for (std::size_t i = 0; i < batch.size(); ++i) std::memcpy(&out[i], &batch[i], sizeof(message));
@@ -111,49 +160,129 @@ struct overwrite_of {
   }
 };
 
+// A pool whose objects carry the messages; their addresses go through a ring that is never full.
+template <class Object, std::uint32_t Capacity>
+struct pool_of {
+  static constexpr std::size_t producers = 3;
+  static constexpr std::size_t consumers = 1;
+  using pool_type = fs::slot_pool<Object>;
+  pool_type pool;
+  typename pool_type::magazine magazines[producers + 1];
+  fs::mpsc_ring<Object*> addresses =
+      std::move(fs::mpsc_ring<Object*>::create(std::size_t{Capacity} + 16).value());
+  std::atomic<std::uint64_t> refused{0};
+  std::uint64_t wrong = 0;
+  pool_of() { REQUIRE(pool.reserve(Capacity, 5) == fs::errc::ok); }
+  void push(std::size_t side, const message& m) {
+    Object* object = pool.get(magazines[side]);
+    if (object == nullptr) {
+      refused.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    object->carried = m;
+    object->name = pool.handle_of(object).bits();
+    if (!addresses.try_push(object)) std::abort();
+  }
+  std::size_t pop(std::size_t, std::span<message> out) {
+    Object* object = nullptr;
+    std::size_t count = 0;
+    while (count < out.size() && addresses.pop_batch(std::span(&object, 1)) == 1) {
+      wrong += pool.find(fs::handle::from_bits(object->name)) == object ? 0U : 1U;
+      out[count++] = object->carried;
+      pool.put(magazines[producers], object);
+    }
+    return count;
+  }
+  [[nodiscard]] std::uint64_t lost() const { return refused.load(); }
+  [[nodiscard]] bool consistent() {
+    for (auto& each : magazines) pool.drain(each);  // as threads do that end
+    std::uint32_t available = 0;
+    while (pool.get(magazines[0]) != nullptr) ++available;
+    return wrong == 0 && pool.misused_total() == 0 && available == pool.capacity() &&
+           pool.refused_total() == refused.load() + 1;
+  }
+};
+struct carrier {
+  message carried;
+  std::uint64_t name;
+};
+struct alignas(64) lending_carrier {
+  message carried;
+  std::uint64_t name;
+  fs::slot_tag pool_tag;
+};
+
+#if __has_include(<boost/lockfree/queue.hpp>)
+template <std::size_t Capacity>
+using boost_spsc_of = queue_model<fs::boost_spsc_ring<message, Capacity>, 1, 1>;
+template <std::size_t Capacity, std::size_t Producers, std::size_t Consumers>
+using boost_mpmc_of = queue_model<fs::boost_mpmc_ring<message, Capacity>, Producers, Consumers>;
+#define WITH_BOOST(...) , __VA_ARGS__
+#else
+#define WITH_BOOST(...)
+#endif
+
 }  // namespace
 
-TEST_CASE_TEMPLATE("stress: a ring hands each record out once, in order, or counts it", Ring,
-                   spsc_of<1>, spsc_of<16>, spsc_of<4096>, overwrite_of<2>, overwrite_of<64>,
-                   overwrite_of<4096>) {
-  const auto ring = std::make_unique<Ring>();
-  const std::uint64_t total = iterations(100000);
-  std::atomic<bool> done{false};
-  std::uint64_t got = 0;
-  std::uint64_t torn = 0;
-  std::uint64_t disordered = 0;
-  in_threads(2, [&](std::uint64_t side) {
+// A new ring or pool is added to this list.
+TEST_CASE_TEMPLATE("stress: each message comes out once, whole, in order, or is counted", Model,
+                   spsc_of<1>, spsc_of<16>, spsc_of<4096>, mpsc_of<1>, mpsc_of<16>, mpsc_of<4096>,
+                   mpsc_of<64, 1>, placed<fs::spsc_ring<message>, 64, 1>,
+                   placed<fs::mpsc_ring<message>, 64, 3>, overwrite_of<2>, overwrite_of<64>,
+                   overwrite_of<4096>, pool_of<carrier, 64>,
+                   pool_of<lending_carrier, 256> WITH_BOOST(boost_spsc_of<1>, boost_spsc_of<64>,
+                                                            boost_mpmc_of<1, 2, 1>,
+                                                            boost_mpmc_of<64, 3, 2>)) {
+  constexpr std::size_t producers = Model::producers;
+  constexpr std::size_t consumers = Model::consumers;
+  const auto model = std::make_unique<Model>();
+  const std::uint64_t each = iterations(100000) / producers;
+  std::atomic<std::size_t> at_work{producers};
+  std::atomic<std::uint64_t> got{0};
+  std::atomic<std::uint64_t> torn{0};
+  std::atomic<std::uint64_t> disordered{0};
+  in_threads(producers + consumers, [&](std::uint64_t side) {
     xorshift random{side + 1};
-    if (side == 0) {
-      for (std::uint64_t n = 0; n < total; ++n) {
-        ring->push(numbered(n));
+    if (side < producers) {
+      for (std::uint64_t n = 0; n < each; ++n) {
+        model->push(side, numbered(side, n));
         if (random() % 64 == 0) sched_yield();
       }
-      done.store(true, std::memory_order_release);
+      at_work.fetch_sub(1, std::memory_order_acq_rel);
       return;
     }
     std::vector<message> out(64);
-    std::uint64_t next = 0;
+    std::uint64_t next[producers] = {};
+    std::uint64_t mine = 0;
+    std::uint64_t bad = 0;
+    std::uint64_t backwards = 0;
     for (;;) {
-      const bool last = done.load(std::memory_order_acquire);
-      const std::size_t n = ring->pop(std::span(out).first(1 + random() % 64));
+      const bool last = at_work.load(std::memory_order_acquire) == 0;
+      const std::size_t n = model->pop(side - producers, std::span(out).first(1 + random() % 64));
       for (std::size_t i = 0; i < n; ++i) {
-        torn += intact(out[i]) ? 0U : 1U;
-        disordered += out[i].number >= next ? 0U : 1U;
-        next = out[i].number + 1;
+        if (!intact(out[i]) || out[i].producer >= producers) {
+          ++bad;
+          continue;
+        }
+        std::uint64_t& expected = next[out[i].producer];
+        backwards += out[i].number >= expected ? 0U : 1U;
+        expected = out[i].number + 1;
       }
-      got += n;
+      mine += n;
       if (n == 0) {
         if (last) break;
         sched_yield();
       }
     }
+    got += mine;
+    torn += bad;
+    disordered += backwards;
   });
-  CHECK(torn == 0);
-  CHECK(disordered == 0);
-  CHECK(got + ring->lost() == total);
-  CHECK(got > 0);
-  CHECK(ring->consistent());
+  CHECK(torn.load() == 0);
+  CHECK(disordered.load() == 0);
+  CHECK(got.load() + model->lost() == each * producers);
+  CHECK(got.load() > 0);
+  CHECK(model->consistent());
 }
 
 // --- pools

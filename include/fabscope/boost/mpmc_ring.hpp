@@ -17,8 +17,9 @@ FABSCOPE_NAMESPACE_BEGIN
 
 /// A ring of Capacity records inside the object.
 /// Threads: any number of producers (try_push) and consumers (pop_batch, consume). Progress:
-/// lock-free.  Errors: a record that finds the ring full is dropped and counted. Cost: a node of a
-/// cache line per record and two to three compare-and-swaps per call.
+/// lock-free. A thread sanitizer reports the queue: it reads nodes that another thread may have
+/// taken, and discards what it read.  Errors: a record that finds the ring full is dropped and
+/// counted. Cost: two to three compare-and-swaps per call, and a node of a cache line per record.
 template <class T, std::size_t Capacity>
   requires(std::is_trivially_copyable_v<T>&& Capacity >= 1 && Capacity <= 65534)
 class FABSCOPE_VISIBLE boost_mpmc_ring {
