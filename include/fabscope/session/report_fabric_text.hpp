@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -192,26 +191,31 @@ inline std::vector<link_line> link_lines(const report_data& data) {
     out.push_back({data.key_name(r, r.local), data.key_name(r, r.remote), data.key_name(r, r.nic),
                    kind_of(r), r.size, r.level, link_cells(data, r)});
   }
-  std::map<merge_key, std::uint64_t> failed;  // (nic, local, remote, op) and how many
+  std::vector<link_error_row> failed;  // one per (nic, local, remote, op)
   for (const link_error_row& r : data.errors) {
     if (!is_failure(r)) continue;
-    failed[{r.nic, r.local, r.remote, r.op, r.used == row_is_other ? 1U : 0U}] += r.count;
+    link_error_row* same = nullptr;
+    for (link_error_row& f : failed) {
+      if (f.nic == r.nic && f.local == r.local && f.remote == r.remote && f.op == r.op &&
+          f.used == r.used) {
+        same = &f;
+      }
+    }
+    if (same == nullptr) {
+      failed.push_back(r);
+    } else {
+      same->count += r.count;
+    }
   }
-  for (const auto& [key, count] : failed) {
-    link_error_row r;
-    r.used = key[4] != 0 ? row_is_other : row_in_use;
-    r.op = static_cast<std::uint8_t>(key[3]);
-    const auto text = [&](std::uint64_t label) {
-      return data.key_name(r, static_cast<std::uint32_t>(label));
-    };
+  for (const link_error_row& r : failed) {
     out.push_back(
-        {text(key[1]),
-         text(key[2]),
-         text(key[0]),
+        {data.key_name(r, r.local),
+         data.key_name(r, r.remote),
+         data.key_name(r, r.nic),
          kind_of(r),
          ~0U,
          0,
-         {kind_of(r), "failed", "0", "0", whole(count), "-", "-", "-", "-", "-", "-", "-"}});
+         {kind_of(r), "failed", "0", "0", whole(r.count), "-", "-", "-", "-", "-", "-", "-"}});
   }
   return sorted(std::move(out), [](const link_line& l) {
     return std::tie(l.local, l.remote, l.nic, l.kind, l.size, l.level);

@@ -12,18 +12,27 @@
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fabscope/core/relaxed.hpp>
 #include <fabscope/core/result.hpp>
 #include <fabscope/event/adapt.hpp>
+#include <fabscope/event/scope_record.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
 #include <fabscope/session/segment_format.hpp>
 #include <fabscope/session/sink_binding.hpp>
 #include <fabscope/sink/context.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
+
+namespace detail {
+/// The field of that name of a registered type, a segment_format::type_entry, for layout_plan.
+inline foreign_field find_field(const void* type, std::string_view name) noexcept {
+  return field_finder<step_record>(*static_cast<const segment_format::type_entry*>(type))(name);
+}
+}  // namespace detail
 
 /// A read-only mapping of a whole segment. Every offset and count is checked against the file, so
 /// that damaged bytes give missing entries and never a fault. Threads: one; the segment may be
@@ -108,21 +117,37 @@ class FABSCOPE_VISIBLE segment_view {
   /// Calls `each(const Row&, thread)` for every row in use of the type of that name, in any layout.
   template <summary_row Row, class Each>
   FABSCOPE_HIDDEN void rows(Each&& each) const {
+    visit_rows(describe<Row>(), &each, [](void* visitor, const void* row, std::uint32_t thread) {
+      (*static_cast<std::remove_reference_t<Each>*>(visitor))(*static_cast<const Row*>(row),
+                                                              thread);
+    });
+  }
+
+  /// The same for a type that is known at run time: calls `visit(visitor, row, thread)`.
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void visit_rows(const fabscope_type& own, void* visitor,
+                                                    void (*visit)(void* visitor, const void* row,
+                                                                  std::uint32_t thread)) const {
+    std::size_t used_at = 0;
+    for (std::uint32_t i = 0; i < own.field_count; ++i) {
+      if (static_cast<field_role>(own.fields[i].role) == field_role::used) {
+        used_at = own.fields[i].offset;
+      }
+    }
+    std::vector<std::uint64_t> row(own.bytes / 8);
     const std::uint32_t blocks = entries_in(head().blocks, segment_format::max_blocks);
     for (std::uint32_t i = 0; i < blocks; ++i) {
       const segment_format::block_entry& block = base().blocks[i];
       if (block.type == 0 || block.type > types().size()) continue;
       const segment_format::type_entry& type = types()[block.type - 1];
-      if (detail::entry_text(type.name) != Row::type_name || type.bytes != block.row_bytes)
-        continue;
+      if (detail::entry_text(type.name) != own.name || type.bytes != block.row_bytes) continue;
       if (type.bytes == 0 || type.bytes % 8 != 0 || block.offset % 8 != 0) continue;
       if (!inside(block.offset, std::uint64_t{block.rows} * block.row_bytes)) continue;
-      const layout_adapter<Row> adapter(type.bytes, detail::field_finder<Row>(type));
+      const layout_plan plan(own, type.bytes, &detail::find_field, &type);
       std::vector<unsigned char> copy(block.row_bytes);
       for (std::uint32_t r = 0; r < block.rows; ++r) {
         load(bytes_ + block.offset + std::uint64_t{r} * block.row_bytes, copy);
-        const Row row = adapter.convert(copy.data());
-        if (row.used != 0) each(row, block.thread);
+        plan.convert(copy.data(), reinterpret_cast<unsigned char*>(row.data()));
+        if (row[used_at / 8] != 0) visit(visitor, row.data(), block.thread);
       }
     }
   }
