@@ -461,10 +461,10 @@ struct timing {
 
   // The rest is rare.
 
-  FABSCOPE_NOINLINE static void failed(thread& t, cq_row& row, void* error,
+  FABSCOPE_NOINLINE static void failed(thread& t, cq_row& row, void* entries,
                                        std::uint64_t now) noexcept {
     relaxed_add(row.errors, 1);
-    auto* entry = static_cast<fi_cq_err_entry*>(error);
+    auto* entry = static_cast<fi_cq_err_entry*>(entries);
     context_slot* slot = put_back(entry);
     if (slot == nullptr) return;
     detail::take_over(*slot);
