@@ -5,8 +5,14 @@
 #include <fabscope/pool/concepts.hpp>
 #include <fabscope/pool/slot_pool.hpp>
 #include <string>
+#include <support/archetypes/pool.hpp>
+#include <type_traits>
+
+namespace fs = fabscope;
 
 namespace {
+
+using archetypes::pooled;
 
 struct plain {
   int value = 0;
@@ -16,7 +22,7 @@ struct with_atomic {
 };
 struct alignas(64) lending {
   unsigned char foreign[64];
-  fabscope::slot_tag pool_tag;
+  fs::slot_tag pool_tag;
 };
 class constructed {
  public:
@@ -27,48 +33,69 @@ class constructed {
   int value_;
 };
 
-static_assert(fabscope::poolable<plain>);
-static_assert(fabscope::poolable<with_atomic>);
-static_assert(fabscope::poolable<lending>);
-static_assert(fabscope::poolable<int>);
-static_assert(!fabscope::poolable<std::string>);
-static_assert(!fabscope::poolable<constructed>);
-static_assert(!fabscope::poolable<int&>);
+static_assert(fs::poolable<pooled>);
+static_assert(fs::poolable<plain>);
+static_assert(fs::poolable<with_atomic>);
+static_assert(fs::poolable<lending>);
+static_assert(fs::poolable<int>);
+static_assert(!fs::poolable<std::string>);
+static_assert(!fs::poolable<constructed>);
+static_assert(!fs::poolable<int&>);
+static_assert(!fs::poolable<void>);
 
-struct archetype {
-  using value_type = int;
-  struct magazine {};
-  int* get(magazine&) noexcept;
-  void put(magazine&, int*) noexcept;
-  void drain(magazine&) noexcept;
-  int* find(fabscope::handle) noexcept;
-  [[nodiscard]] fabscope::handle handle_of(const int*) const noexcept;
-  [[nodiscard]] bool owns(const void*) const noexcept;
-  [[nodiscard]] std::uint64_t refused_total() const noexcept;
-  [[nodiscard]] std::uint32_t in_use() const noexcept;
+struct throwing_get : archetypes::pool {
+  pooled* get(magazine&);
 };
-struct throwing_get : archetype {
-  int* get(magazine&);
+struct get_by_value : archetypes::pool {
+  pooled get(magazine&) noexcept;
 };
-struct silent_refusal : archetype {
+struct throwing_put : archetypes::pool {
+  void put(magazine&, pooled*);
+};
+struct throwing_drain : archetypes::pool {
+  void drain(magazine&);
+};
+struct no_find : archetypes::pool {
+  void find(fs::handle) noexcept;
+};
+struct no_handle : archetypes::pool {
+  void handle_of(const pooled*) const noexcept;
+};
+struct unsure_owner : archetypes::pool {
+  int owns(const pooled*) const noexcept;
+};
+struct silent_refusal : archetypes::pool {
   void refused_total() const noexcept;
 };
-struct no_find : archetype {
-  void find(fabscope::handle) noexcept;
+struct no_count : archetypes::pool {
+  void in_use() const noexcept;
+};
+struct no_magazine {
+  using value_type = int;
 };
 
-static_assert(fabscope::event_pool<archetype>);
-static_assert(fabscope::event_pool<fabscope::slot_pool<plain>>);
-static_assert(fabscope::event_pool<fabscope::slot_pool<lending>>);
-static_assert(!fabscope::event_pool<throwing_get>);
-static_assert(!fabscope::event_pool<silent_refusal>);
-static_assert(!fabscope::event_pool<no_find>);
-static_assert(!fabscope::event_pool<int>);
+static_assert(fs::event_pool<archetypes::pool>);
+static_assert(fs::event_pool<fs::slot_pool<pooled>>);
+static_assert(fs::event_pool<fs::slot_pool<lending>>);
+static_assert(!fs::event_pool<throwing_get>);
+static_assert(!fs::event_pool<get_by_value>);
+static_assert(!fs::event_pool<throwing_put>);
+static_assert(!fs::event_pool<throwing_drain>);
+static_assert(!fs::event_pool<no_find>);
+static_assert(!fs::event_pool<no_handle>);
+static_assert(!fs::event_pool<unsure_owner>);
+static_assert(!fs::event_pool<silent_refusal>);
+static_assert(!fs::event_pool<no_count>);
+static_assert(!fs::event_pool<no_magazine>);
+static_assert(!fs::event_pool<int>);
 
 // A pool can be constant-initialised, and a magazine lie in a thread's zeroed memory.
-constinit fabscope::slot_pool<plain> global;
-static_assert(std::is_trivially_destructible_v<fabscope::slot_pool<plain>::magazine>);
-static_assert(sizeof(fabscope::slot_pool<plain>::magazine) == 264);
+constinit fs::slot_pool<plain> global;
+static_assert(std::is_trivially_destructible_v<fs::slot_pool<plain>::magazine>);
+static_assert(sizeof(fs::slot_pool<plain>::magazine) == 264);
 [[maybe_unused]] const void* const use = &global;
 
 }  // namespace
+
+// The pool asks no more of what it holds than poolable does.
+template class fs::slot_pool<archetypes::pooled>;

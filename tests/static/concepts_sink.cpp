@@ -7,31 +7,26 @@
 #include <fabscope/sink/scopes_jsonl.hpp>
 #include <fabscope/sink/tee_sink.hpp>
 #include <span>
+#include <support/archetypes/sink.hpp>
 
 namespace fs = fabscope;
 
 namespace {
 
-struct mine {
-  fs::record_header header;
-  std::uint64_t number = 0;
-  static constexpr const char* type_name = "mine";
-  static constexpr bool is_row = false;
-  static constexpr fs::field fields[] = {{"number", "", 16, fs::field_type::u64}};
-};
+using mine = archetypes::record;
+using archetype = archetypes::sink;
 struct not_a_record {
   std::uint64_t number;
 };
 
-struct archetype {
-  void consume(std::span<const mine>, const fs::sink_context&) noexcept {}
-  void flush(const fs::sink_context&) noexcept {}
-};
 struct may_throw : archetype {
   void consume(std::span<const mine>, const fs::sink_context&) {}
 };
 struct no_flush {
   void consume(std::span<const mine>, const fs::sink_context&) noexcept {}
+};
+struct throwing_flush : archetype {
+  void flush(const fs::sink_context&) {}
 };
 struct takes_nothing {
   void flush(const fs::sink_context&) noexcept {}
@@ -43,6 +38,7 @@ struct old_style {
 
 static_assert(fs::event_sink<archetype> && fs::consumes<archetype, mine>);
 static_assert(!fs::consumes<archetype, fs::scope_record>);
+static_assert(!fs::event_sink<throwing_flush>, "nor when it is flushed");
 static_assert(!fs::consumes<may_throw, mine>, "a sink must not throw");
 static_assert(!fs::event_sink<no_flush>, "a sink can be flushed");
 static_assert(!fs::consumes<old_style, mine>, "a sink takes batches");
@@ -73,3 +69,5 @@ static_assert(fs::event_sink<tee> && fs::consumes<tee, fs::operation_record> &&
               fs::consumes<tee, mine> && !fs::consumes<tee, fs::step_record>);
 
 }  // namespace
+
+template class fs::tee_sink<archetypes::sink, archetypes::sink>;
