@@ -123,6 +123,11 @@ inline bool reserve_pool() noexcept {
     spare_magazine = new (std::nothrow) context_pool::magazine;
     state = spare_magazine != nullptr && made->reserve(max_in_flight) == errc::ok ? 1 : 2;
     ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0U, 0);
+    // A walk that another thread had begun does not go on in the child of a fork.
+    ::pthread_atfork(nullptr, nullptr, [] {
+      ::new (&walk_mutex) pthread_mutex_t PTHREAD_MUTEX_INITIALIZER;
+      __atomic_store_n(&walkers, 0, __ATOMIC_RELEASE);
+    });
   }
   const bool ready = state == 1;
   ::pthread_mutex_unlock(&walk_mutex);

@@ -154,6 +154,10 @@ inline registry* the_registry() noexcept {
   if (made == nullptr) return nullptr;
   if (__atomic_compare_exchange_n(&registry_pointer, &known, made, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
+    // In the child of a fork nobody is left to unlock what another thread had locked.
+    ::pthread_atfork(nullptr, nullptr, [] {
+      ::new (&registry_pointer->mutex) pthread_mutex_t PTHREAD_MUTEX_INITIALIZER;
+    });
     return made;
   }
   delete made;
