@@ -21,6 +21,16 @@ namespace fabric {
 
 namespace detail {
 
+/// True if some copy of the library in this process can own a session. If none can, one may come
+/// later, in a plugin.
+inline bool somebody_owns_sessions() noexcept {
+  const fabscope::detail::anchor_list all = fabscope::detail::find_anchors();
+  for (std::size_t i = 0; i < all.size; ++i) {
+    if (all.item[i]->start != nullptr) return true;
+  }
+  return false;
+}
+
 /// What instrument() does before it patches anything. False: leave the object alone.
 inline bool may_patch(const fid* object, std::uint32_t level, const char* who) noexcept {
   if (object == nullptr || object->ops == nullptr) return false;
@@ -32,9 +42,10 @@ inline bool may_patch(const fid* object, std::uint32_t level, const char* who) n
       return false;
   }
   const fabscope_table* session = fabscope::detail::ensure_session(level, who);
-  if (session != nullptr &&
-      (__atomic_load_n(session->mask, __ATOMIC_ACQUIRE) & recording_fabric) == 0) {
-    return false;  // off: nothing is patched
+  if (session == nullptr) {
+    if (somebody_owns_sessions()) return false;  // and did not want one: FABSCOPE=off
+  } else if ((__atomic_load_n(session->mask, __ATOMIC_ACQUIRE) & recording_fabric) == 0) {
+    return false;
   }
   if (the_registry() == nullptr || !reserve_pool()) return false;
   pin_module();
