@@ -396,6 +396,34 @@ TEST_CASE_TEMPLATE("stress: a pool never gives one slot to two, and gets all of 
   CHECK(available == capacity);
 }
 
+TEST_CASE("stress: threads that grow a pool together get each slot once and stop at the cap") {
+  using pool_type = fs::slot_pool<owned>;
+  constexpr std::uint64_t threads = 4;
+  constexpr std::uint32_t capacity = 4096;
+  const std::uint64_t rounds = iterations(20);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const auto pool = std::make_unique<pool_type>();
+    REQUIRE(pool->reserve(capacity) == fs::errc::ok);
+    std::atomic<std::uint64_t> gets{0};
+    std::atomic<std::uint64_t> twice{0};
+    in_threads(threads, [&](std::uint64_t me) {
+      pool_type::magazine mine;
+      std::uint64_t got = 0;
+      while (owned* o = pool->get(mine)) {  // until neither the magazine nor the pool has one
+        twice += o->owner != 0 ? 1U : 0U;
+        o->owner = me + 1;
+        ++got;
+      }
+      gets += got;
+    });
+    CHECK(gets.load() == capacity);
+    CHECK(twice.load() == 0);
+    CHECK(pool->in_use() == capacity);
+    CHECK(pool->carved() == capacity);
+    CHECK(pool->refused_total() == threads);
+  }
+}
+
 TEST_CASE("stress: thousands of threads in turn lose no slot") {
   using pool_type = fs::slot_pool<owned>;
   const auto pool = std::make_unique<pool_type>();

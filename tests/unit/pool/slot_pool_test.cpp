@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -154,4 +156,110 @@ TEST_CASE("pool.slot_pool: visits exactly the taken slots, and bad capacities ar
   pool.for_each_taken([&](plain& object) { visited.insert(&object); });
   CHECK(visited.size() == 20);
   for (std::size_t i = 1; i < held.size(); i += 2) CHECK(visited.count(held[i]) == 1);
+}
+
+TEST_CASE_TEMPLATE("pool.slot_pool: grows by whole batches, as far as needed, up to its cap", Pool,
+                   plain_pool, lending_pool) {
+  Pool pool;
+  REQUIRE(pool.reserve(100) == fs::errc::ok);
+  typename Pool::magazine mine;
+  std::vector<typename Pool::value_type*> held;
+  CHECK(pool.carved() == 0);
+  for (std::uint32_t n = 1; n <= 112; ++n) {
+    held.push_back(pool.get(mine));
+    REQUIRE(held.back() != nullptr);
+    CHECK(pool.carved() == (n + 15) / 16 * 16);
+    CHECK(pool.in_use() == n);
+  }
+  for (std::uint64_t n = 1; n <= 5; ++n) {
+    CHECK(pool.get(mine) == nullptr);
+    CHECK(pool.refused_total() == n);
+  }
+  for (auto* object : held) pool.put(mine, object);
+  for (int i = 0; i < 1000; ++i) pool.put(mine, pool.get(mine));
+  CHECK(pool.carved() == 112);
+  CHECK(pool.refused_total() == 5);
+  CHECK(pool.misused_total() == 0);
+}
+
+TEST_CASE("pool.slot_pool: memory appears with use, not with the cap") {
+  plain_pool pool;
+  constexpr std::uint32_t cap = 4U << 20;
+  REQUIRE(pool.reserve(cap) == fs::errc::ok);
+  plain_pool::magazine mine;
+  plain* first = pool.get(mine);
+  REQUIRE(pool.index_of(first) == 0);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t bytes = std::size_t{cap} * 16;
+  std::vector<unsigned char> present(bytes / page);
+  REQUIRE(mincore(first, bytes, present.data()) == 0);
+  std::size_t pages = 0;
+  for (const unsigned char each : present) pages += each & 1U;
+  CHECK(pages >= 1);
+  CHECK(pages * page <= std::size_t{2} << 20);  // a huge page at most
+}
+
+TEST_CASE("pool.slot_pool: what lies in magazines is missing elsewhere until they are drained") {
+  plain_pool pool;
+  REQUIRE(pool.reserve(64) == fs::errc::ok);
+  plain_pool::magazine hoards[4];
+  plain* held[4];
+  for (int i = 0; i < 4; ++i) held[i] = pool.get(hoards[i]);
+  plain_pool::magazine late;
+  CHECK(pool.get(late) == nullptr);
+  CHECK(pool.refused_total() == 1);
+  CHECK(pool.in_use() == 4);
+  pool.drain(hoards[2]);
+  std::size_t got = 0;
+  while (pool.get(late) != nullptr) ++got;
+  CHECK(got == 15);
+  pool.put(late, held[2]);  // of a magazine that is gone
+  CHECK(pool.get(late) == held[2]);
+  CHECK(pool.refused_total() == 2);
+}
+
+TEST_CASE("pool.slot_pool: a retired thread's slots are there for the next one") {
+  struct shared {
+    plain_pool pool;
+    plain_pool::magazine mine;
+    plain* left = nullptr;
+    std::uint64_t refused = 0;
+  };
+  for (const bool drains : {false, true}) {
+    shared all;
+    REQUIRE(all.pool.reserve(48) == fs::errc::ok);
+    const auto run = [&all](void* (*body)(void*)) {
+      pthread_t thread;
+      REQUIRE(pthread_create(&thread, nullptr, body, &all) == 0);
+      pthread_join(thread, nullptr);
+    };
+    for (int generation = 0; generation < 50; ++generation) {
+      run([](void* argument) -> void* {
+        auto& here = *static_cast<shared*>(argument);
+        plain* taken[40] = {};
+        for (auto*& each : taken) {
+          each = here.pool.get(here.mine);
+          here.refused += each == nullptr ? 1U : 0U;
+        }
+        // The slot that the thread before left taken is given back by this one.
+        if (here.left != nullptr) here.pool.put(here.mine, here.left);
+        here.left = taken[0];
+        for (std::size_t i = 1; i < 40; ++i) here.pool.put(here.mine, taken[i]);
+        return nullptr;
+      });
+      if (drains) {
+        all.pool.drain(all.mine);
+        all.mine = plain_pool::magazine();
+      }
+    }
+    CHECK(all.refused == 0);
+    CHECK(all.pool.in_use() == 1);
+    CHECK(all.pool.carved() == 48);
+    all.pool.put(all.mine, all.left);
+    all.pool.drain(all.mine);
+    std::size_t available = 0;
+    while (all.pool.get(all.mine) != nullptr) ++available;
+    CHECK(available == 48);
+    CHECK(all.pool.misused_total() == 0);
+  }
 }
