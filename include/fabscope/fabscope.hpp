@@ -16,15 +16,23 @@
 #include <fabscope/event/operation_record.hpp>
 #include <fabscope/event/scope_record.hpp>
 #include <fabscope/pool/slot_pool.hpp>
+#include <fabscope/ring/mpsc_ring.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
 #include <fabscope/ring/spsc_ring.hpp>
 #include <fabscope/scope.hpp>
 #include <fabscope/sink/memory_sink.hpp>
 #include <fabscope/sink/null_sink.hpp>
 #include <fabscope/sink/tee_sink.hpp>
+#include <fabscope/stats/bandwidth.hpp>
+#include <fabscope/stats/counter_rate.hpp>
 #include <fabscope/stats/fabric_rows.hpp>
 #include <fabscope/stats/histogram.hpp>
 #include <fabscope/stats/interval_union.hpp>
+#include <fabscope/stats/moments.hpp>
+#include <fabscope/stats/real_moments.hpp>
+#include <fabscope/stats/row_reader.hpp>
 #include <fabscope/stats/row_table.hpp>
 #include <fabscope/stats/rows.hpp>
+#include <fabscope/stats/sparse_histogram.hpp>
+#include <fabscope/stats/top_k.hpp>
 // IWYU pragma: end_exports
