@@ -6,13 +6,20 @@
 #include <fabscope/event/cause.hpp>
 #include <fabscope/session/replay.hpp>
 #include <fabscope/session/report_table.hpp>
+#include <string>
+#include <string_view>
 
 namespace fs = fabscope;
-using fs::detail::decimal;
 using fs::detail::entry_text;
-using fs::detail::word;
 
 namespace {
+
+std::string decimal(double value, int decimals) {
+  return std::string(std::string_view(fs::detail::decimal(value, decimals)));
+}
+std::string word(std::string_view name, const char* none = fs::detail::unknown_text) {
+  return std::string(std::string_view(fs::detail::word(name, none)));
+}
 
 template <class Number>
 Number number_at(const unsigned char* at) {

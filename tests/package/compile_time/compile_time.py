@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles a program of eleven files with fabscope (scopes in ten, the session in one) and with <chrono> and
+<atomic> instead, in turn, and compares the processor time. The median of the rounds may be at most BUDGET times.
+
+Usage: compile_time.py --compiler CXX --include DIR [--budget 1.5] [--rounds 3] [--flags "-O2"]
+"""
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def seconds(command):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime
+
+
+def build(args, folder, with_fabscope):
+    """Seconds for the ten files and for the one."""
+    base = [args.compiler, "-std=c++20", *args.flags.split(), "-I" + args.include, f"-DFABSCOPE={with_fabscope}"]
+    parts = sum(
+        seconds([*base, f"-DPART=part{n}", "-c", os.path.join(HERE, "part.cpp"), "-o", os.path.join(folder, f"{n}.o")])
+        for n in range(10))
+    main = seconds([*base, "-c", os.path.join(HERE, "main.cpp"), "-o", os.path.join(folder, "main.o")])
+    return parts, main
+
+
+def run(args, folder):
+    """The objects are a program that works."""
+    objects = [os.path.join(folder, f"{n}.o") for n in (*range(10), "main")]
+    program = os.path.join(folder, "program")
+    subprocess.run([args.compiler, *objects, "-o", program, "-pthread", "-ldl"], check=True)
+    env = dict(os.environ, FABSCOPE_DIR=os.path.join(folder, "out"))
+    subprocess.run([program], check=True, env=env, stdout=subprocess.DEVNULL)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--include", required=True)
+    parser.add_argument("--budget", type=float, default=1.5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--flags", default="-O2")
+    args = parser.parse_args()
+    ratios, ours, theirs = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(args.rounds):
+            theirs.append(build(args, folder, 0))
+            ours.append(build(args, folder, 1))
+            ratios.append(sum(ours[-1]) / sum(theirs[-1]))
+        run(args, folder)
+    middle = statistics.median(ratios)
+    for name, times in (("chrono and atomic", theirs), ("fabscope", ours)):
+        parts, one = (statistics.median(t[i] for t in times) for i in (0, 1))
+        print(f"{name:18s} ten files {parts:6.2f} s, the other {one:5.2f} s")
+    print(f"{os.path.basename(args.compiler)} {args.flags}: {middle:.2f} times, budget {args.budget}")
+    return 0 if middle <= args.budget else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
