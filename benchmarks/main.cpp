@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   std::printf(
       "Median of %d interleaved repetitions, thread CPU time; what is compared runs in turn, in "
       "blocks "
-      "of 0.2 ms.\n",
+      "of 0.2 ms.\nSessions that are flooded on purpose say that records were overwritten.\n",
       repetitions);
   bench::report table;
   benchmark::RunSpecifiedBenchmarks(&table);

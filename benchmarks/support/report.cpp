@@ -18,6 +18,9 @@ const char* verdict(double ratio, double budget) {
   return ratio <= budget * 1.1 ? "met*" : "not met";
 }
 
+// What may cost nothing has the smallest budget, because 0 stands for no budget.
+double shown(double budget) { return budget < 1e-6 ? 0 : budget; }
+
 }  // namespace
 
 void report::ReportRuns(const std::vector<Run>& runs) {
@@ -48,11 +51,11 @@ void report::print() const {
               "ratio", "budget", "", "reference is");
   bool close = false;
   for (const result& r : all) {
-    if (r.what->budget < 0 || r.what->budget == 0) continue;
+    if (r.what->budget == 0) continue;
     const char* said = verdict(r.ratio, r.what->budget);
     close = close || std::string_view(said) == "met*";
     std::printf("%-38s %10.2f %10.2f %-6s %7.3f  <= %-6.3g %-8s %s%s%s\n", r.what->name.c_str(),
-                r.value.ours, r.value.reference, r.what->unit, r.ratio, r.what->budget, said,
+                r.value.ours, r.value.reference, r.what->unit, r.ratio, shown(r.what->budget), said,
                 r.what->reference.c_str(), r.what->remark.empty() ? "" : "; ",
                 r.what->remark.c_str());
   }
@@ -81,7 +84,8 @@ bool report::write_json(const std::string& path) const {
                  "%s  {\"name\": \"%s\", \"ours\": %.4f, \"reference\": %.4f, \"unit\": \"%s\", "
                  "\"ratio\": %.4f, \"budget\": %.4g, \"met\": %s}",
                  before, r.what->name.c_str(), r.value.ours, r.value.reference, r.what->unit,
-                 r.ratio, r.what->budget, r.ratio <= r.what->budget * 1.1 ? "true" : "false");
+                 r.ratio, shown(r.what->budget),
+                 r.ratio <= r.what->budget * 1.1 ? "true" : "false");
     before = ",\n";
   }
   std::fprintf(file, "\n]\n");
