@@ -152,3 +152,41 @@ TEST_CASE("stats.top_k: merging exact ones that fit together is exact") {
   CHECK(a.is_exact());
   CHECK(a.total() == 65);
 }
+
+TEST_CASE("stats.top_k: what merging drops, and what one side may have dropped, is accounted for") {
+  fs::top_k<2> a;
+  fs::top_k<2> b;
+  a.add(1, 10);
+  a.add(2, 9);
+  b.add(3, 8);
+  b.add(4, 7);
+  a.merge(b);  // both exact, but together too many: key 3 goes with 8
+  CHECK(a.absent_most() == 8);
+  CHECK(!a.is_exact());
+  CHECK(a.find(1)->sum == 10);
+  CHECK(a.find(1)->error == 0);
+  CHECK(a.find(3) == nullptr);
+
+  fs::top_k<2> c;
+  c.add(1, 5);
+  c.add(5, 20);
+  c.add(6, 30);  // drops key 1
+  CHECK(c.find(1) == nullptr);
+  CHECK(c.absent_most() == 5);
+  fs::top_k<2> d;
+  d.add(1, 100);
+  d.add(7, 90);
+  d.merge(c);  // key 1 may have up to 5 more than d saw, and has
+  CHECK(d.find(1)->sum == 105);
+  CHECK(d.find(1)->error == 5);
+  CHECK(d.find(7)->sum == 95);
+  CHECK(d.absent_most() == 35);
+  CHECK(d.total() == 245);
+
+  fs::top_k<2> e;  // the same keys on both sides: nothing is dropped, key 1 still is missing
+  e.add(5, 1);
+  e.add(6, 2);
+  e.merge(c);
+  CHECK(e.absent_most() == 5);
+  CHECK(e.find(5)->sum == c.find(5)->sum + 1);
+}
