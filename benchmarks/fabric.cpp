@@ -174,7 +174,7 @@ void add_fabric_rows() {
   using fabscope::level;
   const char* reads = "two bare clock reads";
   add(in_session("fabric_operation", reads, 1.5, {hooked(), bare(), two_reads()}), added);
-  add(in_session("fabric_operation/replaced_timer", "what the replaced timer adds", 0.2,
+  add(in_session("fabric_operation/replaced_timer", "the replaced timer's", 0.2,
                  {hooked(), bare(), old_way(), bare()}),
       added_to_both);
   add(in_session("two_threads/fabric_operation", "the same with one thread", 1.05,

@@ -85,9 +85,8 @@ int main(int argc, char** argv) {
               ::sysconf(_SC_NPROCESSORS_ONLN), __VERSION__, commit.c_str(),
               fabscope::to_string(bench::best_clock()));
   std::printf(
-      "Median of %d interleaved repetitions, thread CPU time; what is compared runs in turn, in "
-      "blocks "
-      "of 0.2 ms.\nSessions that are flooded on purpose say that records were overwritten.\n",
+      "Median of %d interleaved repetitions, thread CPU time; what is compared runs in turn.\n"
+      "Sessions that are flooded on purpose say that records were overwritten.\n",
       repetitions);
   bench::report table;
   benchmark::RunSpecifiedBenchmarks(&table);

@@ -153,10 +153,9 @@ void add_scope_rows() {
   off.name = "scope_disabled";
   off.budget = 0.04;
   rows().push_back(off);
-  row null{"scope_null", "none", 1e-9};
+  row null{"scope_null", "no code before return", 1e-9};
   null.measure = bytes_before_return;
   null.unit = "instr";
-  null.remark = "instructions before the return of a function with one scope";
   rows().push_back(null);
   row tails{"scope_tail", "p50; ours is p99", 2};
   tails.measure = [](double seconds) { return tail(seconds, true); };

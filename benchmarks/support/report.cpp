@@ -47,14 +47,14 @@ std::vector<report::result> report::results() const {
 
 void report::print() const {
   const std::vector<result> all = results();
-  std::printf("\n%-38s %10s %10s %-6s %7s  %-9s %-8s %s\n", "row", "ours", "reference", "unit",
+  std::printf("\n%-35s %8s %9s %-5s %6s  %-8s %-7s %s\n", "row", "ours", "reference", "unit",
               "ratio", "budget", "", "reference is");
   bool close = false;
   for (const result& r : all) {
     if (r.what->budget == 0) continue;
     const char* said = verdict(r.ratio, r.what->budget);
     close = close || std::string_view(said) == "met*";
-    std::printf("%-38s %10.2f %10.2f %-6s %7.3f  <= %-6.3g %-8s %s%s%s\n", r.what->name.c_str(),
+    std::printf("%-35s %8.2f %9.2f %-5s %6.3f  <= %-5.3g %-7s %s%s%s\n", r.what->name.c_str(),
                 r.value.ours, r.value.reference, r.what->unit, r.ratio, shown(r.what->budget), said,
                 r.what->reference.c_str(), r.what->remark.empty() ? "" : "; ",
                 r.what->remark.c_str());
@@ -64,10 +64,10 @@ void report::print() const {
   for (const result& r : all) {
     if (r.what->budget != 0) continue;
     if (first)
-      std::printf("\n%-38s %10s %10s %-6s %7s  %s\n", "for comparison", "cost", "reference", "unit",
+      std::printf("\n%-35s %8s %9s %-5s %6s  %s\n", "for comparison", "cost", "reference", "unit",
                   "ratio", "reference is");
     first = false;
-    std::printf("%-38s %10.2f %10.2f %-6s %7.3f  %s%s%s\n", r.what->name.c_str(), r.value.ours,
+    std::printf("%-35s %8.2f %9.2f %-5s %6.3f  %s%s%s\n", r.what->name.c_str(), r.value.ours,
                 r.value.reference, r.what->unit, r.ratio, r.what->reference.c_str(),
                 r.what->remark.empty() ? "" : "; ", r.what->remark.c_str());
   }
