@@ -30,7 +30,8 @@ class FABSCOPE_VISIBLE session {
   /// Options from the environment.
   FABSCOPE_HIDDEN session() : session(options_from_environment()) {}
 
-  /// Exactly these options.
+  /// Exactly these options; where another copy of the library comes first in link order, that one
+  /// runs the session, with this level and otherwise options from the environment.
   FABSCOPE_HIDDEN explicit session(const options& chosen) {
     if (chosen.run_level == level::off) return;
     const fabscope_table* running = detail::find_session();
@@ -43,6 +44,11 @@ class FABSCOPE_VISIBLE session {
       return;
     }
     joined_ = running != &detail::owner_table;
+    // In the child of a fork the parent's table is there and nothing runs behind it.
+    if (session_number(__atomic_load_n(running->mask, __ATOMIC_ACQUIRE)) == 0) {
+      status_ = errc::unavailable;
+      return;
+    }
     if (!joined_) engine_ = detail::current_engine();
   }
 
@@ -112,8 +118,9 @@ class FABSCOPE_VISIBLE session {
     chosen.run_level = static_cast<level>(how.level);
     chosen = options_from_environment(chosen);
     if (chosen.run_level == level::off) return nullptr;
-    // Nobody holds this object: the exit handler finishes the session.
-    auto* unowned = new session(chosen, already_locked{});
+    // Nobody owns this object: the exit handler finishes the session.
+    [[gnu::used]] static constinit session* unowned = nullptr;  // leak checkers see it
+    unowned = new session(chosen, already_locked{});
     return unowned->status_ == errc::ok ? &detail::owner_table : nullptr;
   }
 
