@@ -40,9 +40,9 @@ struct fabscope_thread {
   void* slots;          ///< mask + 1 slots of 64 bytes
   std::uint64_t mask;
   std::uint64_t cause;  ///< what the thread is doing (fabscope::cause), 0 if nothing was said
+  std::uint64_t
+      scopes;  ///< number of the next scope, whichever copy begins it, << 32 | open scopes
   std::uint32_t id;
-  std::uint32_t depth;       ///< open scopes
-  std::uint32_t next_scope;  ///< number of the next scope, whichever copy begins it
   std::uint32_t reserved;
 };
 

@@ -19,9 +19,8 @@ struct FABSCOPE_VISIBLE scope_record {
   std::uint32_t name = 0;    ///< label
   std::uint32_t domain = 0;  ///< label
   std::uint64_t parent = 0;  ///< cause: the enclosing scope, collective or proxy step
-  std::uint32_t number =
-      0;                    ///< of this scope within its thread; what `parent` of a child refers to
-  std::uint32_t depth = 0;  ///< 0: outermost
+  std::uint32_t depth = 0;   ///< 0: outermost
+  std::uint32_t number = 0;  ///< of this scope in its thread: what `parent` of a child refers to
 
   static constexpr const char* type_name = "scope";
   static constexpr bool is_row = false;

@@ -36,8 +36,10 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_detached_scope {
     labels_ = where.labels(port->site_pattern, port->table);
     parent_ = port->thread->cause;
     thread_ = port->thread->id;
-    depth_ = port->thread->depth;
-    number_ = port->thread->next_scope++;
+    const std::uint64_t scopes = port->thread->scopes;
+    port->thread->scopes = scopes + (std::uint64_t{1} << 32);
+    depth_ = static_cast<std::uint32_t>(scopes);
+    number_ = static_cast<std::uint32_t>(scopes >> 32);
     session_ = port->session;
     begin_ = now_ticks(port->clock);
   }
@@ -78,7 +80,7 @@ class [[nodiscard]] FABSCOPE_VISIBLE basic_detached_scope {
     constexpr std::uint64_t low = 0xffffffffU;
     port->ring.push_words(std::uint64_t{thread_} << 32 | (port->scope_head & low), begin_, end,
                           bytes_, static_cast<std::uint64_t>(value_), labels_, parent_,
-                          std::uint64_t{depth_} << 32 | number_);
+                          std::uint64_t{number_} << 32 | depth_);
     port->row_of(labels_).add(end - begin_, bytes_);
   }
 

@@ -25,8 +25,7 @@ struct FABSCOPE_VISIBLE session_recorder {
     std::uint64_t begin;
     std::uint64_t parent;
     std::uint64_t labels;  ///< domain << 32 | name
-    std::uint32_t number;
-    std::uint32_t depth;
+    std::uint64_t scopes;  ///< fabscope_thread::scopes at the begin: number << 32 | depth
   };
 
   FABSCOPE_ALWAYS_INLINE static token begin(site& where) noexcept {
@@ -44,11 +43,10 @@ struct FABSCOPE_VISIBLE session_recorder {
     t.port = &port;
     t.labels = labels;
     fabscope_thread& thread = *port.thread;
-    t.number = thread.next_scope++;
+    t.scopes = thread.scopes;
+    thread.scopes = t.scopes + one_more_open;
     t.parent = thread.cause;
-    thread.cause = cause_of(labels, t.number);
-    t.depth = thread.depth;
-    thread.depth = t.depth + 1;
+    thread.cause = cause_of(labels, t.scopes);
     t.begin = now_ticks(port.clock);
     return t;
   }
@@ -60,9 +58,9 @@ struct FABSCOPE_VISIBLE session_recorder {
     const std::uint64_t end = now_ticks(port.clock);
     fabscope_thread& thread = *port.thread;
     thread.cause = t.parent;
-    thread.depth = t.depth;
+    thread.scopes -= 1;
     port.ring.push_words(port.scope_head, t.begin, end, bytes, static_cast<std::uint64_t>(value),
-                         t.labels, t.parent, std::uint64_t{t.depth} << 32 | t.number);
+                         t.labels, t.parent, t.scopes);
     if constexpr (Aggregate) port.row_of(t.labels).add(end - t.begin, bytes);
   }
 
@@ -92,19 +90,23 @@ struct FABSCOPE_VISIBLE session_recorder {
     const std::uint64_t labels = where.labels(port->site_pattern, port->table);
     const std::uint64_t now = now_ticks(port->clock);
     port->ring.push_words(port->scope_head, t.begin, now, bytes, static_cast<std::uint64_t>(value),
-                          t.labels, t.parent, std::uint64_t{t.depth} << 32 | t.number);
+                          t.labels, t.parent, t.scopes);
     if constexpr (Aggregate) port->row_of(t.labels).add(now - t.begin, bytes);
     t.begin = now;
     t.labels = labels;
-    t.number = port->thread->next_scope++;
-    port->thread->cause = cause_of(labels, t.number);
+    t.scopes = port->thread->scopes - 1;
+    port->thread->scopes += std::uint64_t{1} << 32;
+    port->thread->cause = cause_of(labels, t.scopes);
   }
 
  private:
+  static constexpr std::uint64_t one_more_open = (std::uint64_t{1} << 32) + 1;
+
   // A cause, with less arithmetic: the shift leaves the name, which has 24 bits.
   FABSCOPE_ALWAYS_INLINE static std::uint64_t cause_of(std::uint64_t labels,
-                                                       std::uint32_t number) noexcept {
-    return cause(cause_kind::scope, 0, number).bits() | labels << 32;
+                                                       std::uint64_t scopes) noexcept {
+    return cause(cause_kind::scope, 0, static_cast<std::uint32_t>(scopes >> 32)).bits() | labels
+                                                                                              << 32;
   }
 };
 

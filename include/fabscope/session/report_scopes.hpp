@@ -54,7 +54,7 @@ inline void print_open(std::string& to, const report_data& data) {
     if (doing.kind() == cause_kind::none) continue;
     table.add({word(entry_text(thread.name)), whole(relaxed_load(thread.tid)),
                word(data.view.label(doing.label())), whole(doing.number()),
-               whole(relaxed_load(thread.live.depth))});
+               whole(relaxed_load(thread.live.scopes) & 0xffffffff)});
   }
   if (table.empty()) return;
   section(to, "open scopes");

@@ -47,7 +47,7 @@ class thread_registry {
   /// The calling thread will record no more.  Threads: that thread, without the lock.
   void detach(fabscope_thread* thread) noexcept {
     thread->cause = 0;
-    thread->depth = 0;
+    thread->scopes = thread->scopes >> 32 << 32;
     release_store(segment_->base().threads[thread->id].state,
                   static_cast<std::uint32_t>(segment_format::thread_state::ended));
   }
@@ -89,6 +89,8 @@ class thread_registry {
   }
 
  private:
+  static constexpr std::uint64_t first_scope = std::uint64_t{1} << 32;  // number 1, none open
+
   struct piece {
     const void* key;
     void* at;
@@ -116,7 +118,7 @@ class thread_registry {
     segment_format::thread_entry& entry = base.threads[threads.count];
     entry.ring_offset = ring.offset;
     entry.ring_mask = ring_slots_ - 1;
-    entry.live = {&entry.head, ring.at, ring_slots_ - 1, 0, threads.count, 0, 1, 0};
+    entry.live = {&entry.head, ring.at, ring_slots_ - 1, 0, first_scope, threads.count, 0};
     release_store(threads.count, threads.count + 1);
     return &entry;
   }
