@@ -29,7 +29,9 @@ concept consumes = event_record<R> &&
 ///   `void finish(const sink_context&) noexcept`: the last call, for closing words;
 ///   `errc status() const noexcept`: the first error it met;
 ///   `std::uint64_t lost_total() const noexcept`: records that it took and could not write;
-///   `std::uint64_t filtered_total() const noexcept`: records that it was not to write.
+///   `std::uint64_t filtered_total() const noexcept`: records that it was not to write; grows in
+///   consume() only;
+///   `bool takes<R>() const noexcept`: false if it consumes R in name only.
 template <class S>
 concept event_sink = requires(S& sink, const sink_context& about) {
   { sink.flush(about) }
@@ -48,5 +50,36 @@ template <class S, class List>
 inline constexpr bool consumes_any = false;
 template <class S, class... R>
 inline constexpr bool consumes_any<S, record_types<R...>> = (consumes<S, R> || ...);
+
+namespace detail {
+
+// The optional members of a sink, or what their absence means.
+template <class Sink>
+void finish_of(Sink& sink, const sink_context& about) noexcept {
+  if constexpr (requires { sink.finish(about); }) sink.finish(about);
+}
+template <class Sink>
+errc status_of(const Sink& sink) noexcept {
+  if constexpr (requires { sink.status(); }) return sink.status();
+  return errc::ok;
+}
+template <class Sink>
+std::uint64_t lost_by(const Sink& sink) noexcept {
+  if constexpr (requires { sink.lost_total(); }) return sink.lost_total();
+  return 0;
+}
+template <class Sink>
+std::uint64_t filtered_by(const Sink& sink) noexcept {
+  if constexpr (requires { sink.filtered_total(); }) return sink.filtered_total();
+  return 0;
+}
+template <event_record Record, class Sink>
+bool takes(const Sink& sink) noexcept {
+  if constexpr (!consumes<Sink, Record>) return false;
+  if constexpr (requires { sink.template takes<Record>(); }) return sink.template takes<Record>();
+  return true;
+}
+
+}  // namespace detail
 
 FABSCOPE_NAMESPACE_END

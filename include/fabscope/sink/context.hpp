@@ -25,6 +25,17 @@ class FABSCOPE_VISIBLE sink_context {
 
   FABSCOPE_HIDDEN explicit sink_context(const source& from) noexcept : from_(from) {}
 
+  /// The same answers about records of which the sink in front has held some back.
+  [[nodiscard]] FABSCOPE_HIDDEN sink_context behind(std::uint64_t held_back,
+                                                    std::uint32_t one_in = 1,
+                                                    std::uint32_t weight = 1) const noexcept {
+    sink_context out(*this);
+    out.held_back_ += held_back;
+    out.one_in_ *= one_in;
+    out.weight_ *= weight;
+    return out;
+  }
+
   /// A stamp in CLOCK_MONOTONIC nanoseconds.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t ns(std::uint64_t ticks) const noexcept {
     return from_.to_ns(from_.self, ticks);
@@ -44,8 +55,18 @@ class FABSCOPE_VISIBLE sink_context {
     return from_.anchor_realtime_ns;
   }
 
+  /// How many records each one of this batch stands for, itself included: 1 unless sampled.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t weight() const noexcept { return weight_; }
+  /// Sampled: one record in so many comes; 1: all of them.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t one_in() const noexcept { return one_in_; }
+  /// Records that sinks in front of this one have held back so far, for the closing words.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t held_back() const noexcept { return held_back_; }
+
  private:
   source from_;
+  std::uint64_t held_back_ = 0;
+  std::uint64_t one_in_ = 1;
+  std::uint64_t weight_ = 1;
 };
 
 FABSCOPE_NAMESPACE_END

@@ -15,7 +15,8 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// Writes `ops.csv`: a comment with the anchors, the names of the columns, a row per operation, a
-/// comment with the counts and the clocks at the end. A name that is not known is `unknown`.
+/// comment with the counts and the clocks at the end. A name that is not known is `unknown`. Behind
+/// a sampling_sink the first line says so, and a column `weight` is the last one.
 /// Units: start_ns, end_ns: CLOCK_MONOTONIC since the session began; bytes of payload.
 /// Threads: one at a time.  Errors: rows that cannot be written are counted; status() has the
 /// first. Cost: docs/overhead.md, row csv_row; allocates when a label is first seen.
@@ -29,6 +30,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   FABSCOPE_HIDDEN void consume(std::span<const operation_record> batch,
                                const sink_context& about) noexcept {
     const auto head = [&](text_writer& writer) noexcept { put_head(writer, about); };
+    if (about.one_in() != 1) sampled_ = true;
     std::uint32_t thread = ~0U;
     std::uint32_t tid = 0;
     for (const operation_record& record : batch) {
@@ -46,10 +48,13 @@ class FABSCOPE_VISIBLE operations_csv_sink {
 
   FABSCOPE_HIDDEN void flush(const sink_context&) noexcept { file_.flush(); }
 
-  FABSCOPE_HIDDEN void finish(const sink_context&) noexcept {
-    file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
+  FABSCOPE_HIDDEN void finish(const sink_context& about) noexcept {
+    file_.finish([&](text_writer& writer, const clock_snapshot& end) noexcept {
       writer.text("# end rows=").u64(file_.rows_written()).text(" lost=").u64(file_.rows_lost());
-      writer.text(" filtered=").u64(filtered_).text(" end_mono_ns=").u64(end.monotonic_ns);
+      writer.text(" filtered=")
+          .u64(filtered_ + about.held_back())
+          .text(" end_mono_ns=")
+          .u64(end.monotonic_ns);
       writer.text(" end_boot_ns=").u64(end.boottime_ns).text(" end_wall_ns=").u64(end.realtime_ns);
       writer.ch('\n');
     });
@@ -64,6 +69,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     return file_.rows_written();
   }
   [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return file_.capped(); }
+  [[nodiscard]] FABSCOPE_HIDDEN int error_number() const noexcept { return file_.error_number(); }
 
   /// The row of one record, with its line end.
   FABSCOPE_HIDDEN void put(text_writer& to, const operation_record& record, std::uint32_t tid,
@@ -84,20 +90,23 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     if (const cause parent(record.parent); parent.kind() != cause_kind::none) {
       to.text(labels_.get(parent.label(), about));
     }
+    if (sampled_) to.ch(',').u64(about.weight());
     to.ch('\n');
   }
 
  private:
-  FABSCOPE_HIDDEN static void put_head(text_writer& to, const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN void put_head(text_writer& to, const sink_context& about) const noexcept {
     to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
     to.text(" anchor_wall_ns=").u64(about.anchor_realtime_ns());
     to.text(
         "  (start_ns/end_ns count from anchor_mono_ns on std::chrono::steady_clock, which is "
         "CLOCK_MONOTONIC; a steady_clock stamp of the same process minus anchor_mono_ns lies on "
-        "the same axis; fabscope=" FABSCOPE_VERSION_STRING ")\n");
+        "the same axis; fabscope=" FABSCOPE_VERSION_STRING);
+    if (sampled_) to.text("; sampled one in ").u64(about.one_in());
     to.text(
-        "start_ns,end_ns,dur_ns,op,bytes,local_nic,remote_nic,error,nic,level,flags,retries,tid,"
-        "scope\n");
+        ")\nstart_ns,end_ns,dur_ns,op,bytes,local_nic,remote_nic,error,nic,level,flags,retries,"
+        "tid,scope");
+    to.text(sampled_ ? ",weight\n" : "\n");
   }
   FABSCOPE_HIDDEN static void put_flags(text_writer& to, unsigned flags) noexcept {
     constexpr const char* names[] = {"abandoned", "inferred", "untimed", "posted_size"};
@@ -116,6 +125,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   detail::label_texts labels_{&escape, "unknown"};
   std::uint64_t min_bytes_;
   std::uint64_t filtered_ = 0;
+  bool sampled_ = false;
 };
 
 FABSCOPE_NAMESPACE_END

@@ -16,7 +16,8 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 /// Writes `scopes.jsonl`: an object with format and anchors, an object per record (those of one
-/// type and one thread in their order), an object with the counts and the clocks at the end.
+/// type and one thread in their order), an object with the counts and the clocks at the end. Behind
+/// a sampling_sink the first object says so, and each line has its `weight`.
 ///
 /// Units: names ending in _ns are CLOCK_MONOTONIC nanoseconds, not since anything.
 /// Threads: one at a time.
@@ -43,10 +44,11 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
   }
   FABSCOPE_HIDDEN void flush(const sink_context&) noexcept { file_.flush(); }
 
-  FABSCOPE_HIDDEN void finish(const sink_context&) noexcept {
-    file_.finish([this](text_writer& writer, const clock_snapshot& end) noexcept {
+  FABSCOPE_HIDDEN void finish(const sink_context& about) noexcept {
+    file_.finish([&](text_writer& writer, const clock_snapshot& end) noexcept {
       writer.text("{\"type\":\"end\",\"rows\":").u64(file_.rows_written());
       writer.text(",\"lost\":").u64(file_.rows_lost());
+      writer.text(",\"filtered\":").u64(about.held_back());
       writer.text(",\"end_mono_ns\":").u64(end.monotonic_ns);
       writer.text(",\"end_boot_ns\":").u64(end.boottime_ns);
       writer.text(",\"end_wall_ns\":").u64(end.realtime_ns).text("}\n");
@@ -61,6 +63,7 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     return file_.rows_written();
   }
   [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return file_.capped(); }
+  [[nodiscard]] FABSCOPE_HIDDEN int error_number() const noexcept { return file_.error_number(); }
 
   /// The line of one record, with its line end.
   FABSCOPE_HIDDEN void put(text_writer& to, const scope_record& record, std::uint32_t tid,
@@ -72,13 +75,14 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     to.text(",\"depth\":").u64(record.depth).text(",\"tid\":").u64(tid);
     to.text(",\"number\":").u64(record.number).text(",\"parent\":");
     put_cause(to, cause(record.parent), about);
-    to.text("}\n");
+    put_end(to, about);
   }
   FABSCOPE_HIDDEN void put(text_writer& to, const step_record& record, std::uint32_t tid,
                            const sink_context& about) noexcept {
     to.text("{\"type\":\"step\",\"number\":").i64(record.number);
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
-    to.text(",\"tid\":").u64(tid).text("}\n");
+    to.text(",\"tid\":").u64(tid);
+    put_end(to, about);
   }
   /// `scope` names the innermost scope at that moment.
   FABSCOPE_HIDDEN void put(text_writer& to, const attribute_record& record, std::uint32_t tid,
@@ -94,10 +98,14 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
     to.text(",\"at_ns\":").u64(about.ns(record.header.ticks)).text(",\"tid\":").u64(tid);
     to.text(",\"scope\":");
     put_cause(to, cause(record.scope), about);
-    to.text("}\n");
+    put_end(to, about);
   }
 
  private:
+  FABSCOPE_HIDDEN static void put_end(text_writer& to, const sink_context& about) noexcept {
+    if (about.one_in() != 1) to.text(",\"weight\":").u64(about.weight());
+    to.text("}\n");
+  }
   FABSCOPE_HIDDEN void put_cause(text_writer& to, cause what, const sink_context& about) noexcept {
     if (what.kind() == cause_kind::none) {
       to.text("null");
@@ -130,7 +138,9 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
       to.i64(who.rank);
     to.text(",\"pid\":").i64(who.pid).text(",\"clock\":\"CLOCK_MONOTONIC\",\"anchor_mono_ns\":");
     to.u64(about.anchor_monotonic_ns()).text(",\"anchor_wall_ns\":");
-    to.u64(about.anchor_realtime_ns()).text("}\n");
+    to.u64(about.anchor_realtime_ns());
+    if (about.one_in() != 1) to.text(",\"sampled_one_in\":").u64(about.one_in());
+    to.text("}\n");
   }
   FABSCOPE_HIDDEN static void put_times(text_writer& to, std::uint64_t begin,
                                         std::uint64_t end) noexcept {

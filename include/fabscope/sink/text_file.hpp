@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fabscope/core/descriptor.hpp>
 #include <fabscope/core/result.hpp>
 #include <fabscope/core/version.hpp>
 #include <fabscope/sink/text_writer.hpp>
@@ -33,13 +34,15 @@ struct FABSCOPE_VISIBLE text_file_options {
   bool may_exist =
       false;  ///< false: O_EXCL, an existing file is never touched; true: it is emptied
   byte_budget* budget = nullptr;  ///< shared cap; null: none. Must outlive the file
+  std::size_t tail_bytes = 0;     ///< where a write fails, rows make room for a last row this long
 };
 
 /// Rows of text through a buffer to a file. A row is written whole or not at all:
 /// rows_total() == rows_written() + rows_lost() + rows_buffered(), always; after close() nothing is
 /// buffered. Threads: one.  Errors: the first one stays in status() and error_number(); later rows
-/// are only counted as lost, and the file is cut behind its last whole row. Cost: one write(2) per
-/// buffer. Meant for regular files: a pipe whose reader went away would raise SIGPIPE.
+/// are only counted as lost, and the file is cut behind its last whole row. A file that is gone
+/// when it is closed has lost every row. No signal is raised (core/descriptor.hpp).
+/// Cost: one write(2) per buffer, and four system calls around it.
 class FABSCOPE_VISIBLE text_file {
  public:
   FABSCOPE_HIDDEN text_file() noexcept = default;
@@ -65,6 +68,7 @@ class FABSCOPE_VISIBLE text_file {
     do {
       fd = ::open(path, flags, static_cast<mode_t>(options.mode));
     } while (fd < 0 && errno == EINTR);
+    fd = above_standard_streams(fd);
     if (fd < 0) return code_of(errno);
     return adopt(fd, options);
   }
@@ -74,7 +78,9 @@ class FABSCOPE_VISIBLE text_file {
       int fd, const text_file_options& options = {}) noexcept {
     text_file file;
     file.state_.fd = fd;
+    file.state_.has_name = links_of(fd) != 0;
     file.state_.budget = options.budget;
+    file.state_.tail = options.tail_bytes;
     std::size_t bytes = options.buffer_bytes;
     if (bytes < 4096) bytes = 4096;
     if (bytes > 1024 * 1024) bytes = 1024 * 1024;
@@ -109,32 +115,39 @@ class FABSCOPE_VISIBLE text_file {
     return row([text](text_writer& writer) noexcept { writer.text(text); });
   }
 
-  /// A row of closing words: like row(), but neither held back by the budget nor taken from it.
+  /// A row of closing words, written at once: neither held back by the budget or by an earlier
+  /// error, nor taken from the budget. After an error `tail_bytes` long at most.
   template <class Format>
   FABSCOPE_HIDDEN bool last_row(Format&& format) noexcept {
+    flush();
+    if (state_.status != errc::ok && !state_.cut) return false;
     const bool capped = std::exchange(state_.capped, false);
     byte_budget* budget = std::exchange(state_.budget, nullptr);
-    const bool kept = row(format);
+    const errc status = std::exchange(state_.status, errc::ok);
+    const int error = std::exchange(state_.error, 0);
+    const std::uint64_t written = state_.written;
+    row(format);
+    flush();
     state_.capped = capped;
     state_.budget = budget;
-    return kept;
+    if (status != errc::ok) {
+      state_.status = status;
+      state_.error = error;
+    }
+    return state_.written > written;
   }
 
   /// Hands the buffered rows to the operating system.
   FABSCOPE_HIDDEN errc flush() noexcept {
     if (state_.used == 0 || state_.status != errc::ok) return state_.status;
-    std::size_t done = 0;
-    while (done < state_.used) {
-      const ::ssize_t n = ::write(state_.fd, state_.buffer + done, state_.used - done);
-      if (n >= 0) {
-        done += static_cast<std::size_t>(n);
-      } else if (errno != EINTR) {
-        fail(errno, done);
-        return state_.status;
-      }
+    const write_result end = write_all(state_.fd, state_.buffer, state_.used);
+    if (end.error != 0) {
+      fail(end.error, end.done);
+      return state_.status;
     }
     state_.written += state_.buffered;
-    state_.bytes += done;
+    state_.bytes += end.done;
+    remember_row_ends();
     forget_buffer();
     return errc::ok;
   }
@@ -143,9 +156,14 @@ class FABSCOPE_VISIBLE text_file {
   FABSCOPE_HIDDEN errc close() noexcept {
     if (state_.fd < 0) return state_.status;
     flush();
-    if (::close(std::exchange(state_.fd, -1)) != 0 && errno != EINTR && state_.status == errc::ok) {
-      state_.status = code_of(errno);  // a network file system may report a late error here
-      state_.error = errno;
+    state_.removed = state_.has_name && links_of(state_.fd) == 0;
+    if (::close(std::exchange(state_.fd, -1)) != 0 && errno != EINTR) {
+      note(errno);  // a network file system may report a late error here
+    }
+    if (state_.removed) {
+      note(ENOENT);
+      state_.written = 0;
+      state_.bytes = 0;
     }
     return state_.status;
   }
@@ -155,6 +173,8 @@ class FABSCOPE_VISIBLE text_file {
   /// errno of the first error; 0 if there was none.
   [[nodiscard]] FABSCOPE_HIDDEN int error_number() const noexcept { return state_.error; }
   /// True once a row was lost because the budget was used up; all later ones are lost too.
+  /// True if somebody removed the file before it was closed.
+  [[nodiscard]] FABSCOPE_HIDDEN bool removed() const noexcept { return state_.removed; }
   [[nodiscard]] FABSCOPE_HIDDEN bool capped() const noexcept { return state_.capped; }
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_total() const noexcept { return state_.total; }
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t rows_written() const noexcept {
@@ -175,11 +195,19 @@ class FABSCOPE_VISIBLE text_file {
   }
 
  private:
+  /// A row's end in the file, by what has come behind it.
+  struct mark {
+    std::size_t bytes = 0;
+    std::uint64_t rows = 0;
+  };
   struct state {
     int fd = -1;
     int error = 0;
     errc status = errc::ok;
     bool capped = false;
+    bool has_name = false;
+    bool removed = false;
+    bool cut = false;        ///< ends behind a whole row, although a write failed
     char* buffer = nullptr;  ///< capacity bytes, then one bit for each that ends a row
     std::size_t capacity = 0;
     std::size_t used = 0;
@@ -189,6 +217,9 @@ class FABSCOPE_VISIBLE text_file {
     std::uint64_t too_long = 0;
     std::uint64_t bytes = 0;
     byte_budget* budget = nullptr;
+    std::size_t tail = 0;
+    mark near;
+    mark far;
   };
 
   FABSCOPE_HIDDEN static errc code_of(int error) noexcept {
@@ -206,6 +237,16 @@ class FABSCOPE_VISIBLE text_file {
       case ELOOP: return errc::invalid_argument;
       default: return errc::io;
     }
+  }
+  /// Directory entries that lead to an open file; 0: it is gone when it is closed.
+  FABSCOPE_HIDDEN static std::uint64_t links_of(int fd) noexcept {
+    struct stat about {};
+    return ::fstat(fd, &about) == 0 ? static_cast<std::uint64_t>(about.st_nlink) : 0;
+  }
+  FABSCOPE_HIDDEN void note(int error) noexcept {
+    if (state_.status != errc::ok) return;
+    state_.status = code_of(error);
+    state_.error = error;
   }
   [[nodiscard]] FABSCOPE_HIDDEN unsigned char* row_ends() const noexcept {
     return reinterpret_cast<unsigned char*>(state_.buffer + state_.capacity);
@@ -231,25 +272,57 @@ class FABSCOPE_VISIBLE text_file {
     row_ends()[(state_.used - 1) / 8] |= static_cast<unsigned char>(1U << ((state_.used - 1) % 8));
     return true;
   }
-  // `done` bytes of the buffer reached the file: keeps the whole rows among them.
+  [[nodiscard]] FABSCOPE_HIDDEN bool ends_row(std::size_t at) const noexcept {
+    return (row_ends()[(at - 1) / 8] >> ((at - 1) % 8) & 1) != 0;
+  }
+  // The last row's end that is at least `tail` in front of `end`, an end in the buffer as well.
+  [[nodiscard]] FABSCOPE_HIDDEN mark tail_before(std::size_t end) const noexcept {
+    mark out;
+    std::size_t at = end;
+    for (; at != 0 && (end - at < state_.tail || !ends_row(at)); --at) {
+      if (ends_row(at)) ++out.rows;
+    }
+    out.bytes = end - at;
+    return out;
+  }
+  // The buffer has been written. `far` is at least `tail` in front of the file's end, `near` less
+  // far; both are the file's beginning at first.
+  FABSCOPE_HIDDEN void remember_row_ends() noexcept {
+    if (state_.used >= state_.tail) {
+      state_.far = tail_before(state_.used);
+      state_.near = {};
+      return;
+    }
+    for (mark* one : {&state_.near, &state_.far}) {
+      one->bytes += state_.used;
+      one->rows += state_.buffered;
+    }
+    if (state_.near.bytes >= state_.tail) state_.far = std::exchange(state_.near, mark{});
+  }
+  // `done` bytes of the buffer reached the file: keeps the whole rows among them, less those that
+  // make room for the tail.
   FABSCOPE_HIDDEN void fail(int error, std::size_t done) noexcept {
-    state_.error = error;
-    state_.status = code_of(error);
-    std::size_t whole = 0;
-    for (std::size_t i = 0; i < done; ++i) {
-      if ((row_ends()[i / 8] >> (i % 8) & 1) == 0) continue;
-      ++state_.written;
-      whole = i + 1;
+    note(error);
+    std::size_t whole = done;
+    while (whole != 0 && !ends_row(whole)) --whole;
+    mark back;
+    if (whole >= state_.tail) {
+      back = tail_before(whole);
+      for (std::size_t at = whole; at != 0; --at) state_.written += ends_row(at) ? 1U : 0U;
+    } else {
+      back = {state_.far.bytes + whole, state_.far.rows};
     }
+    state_.written -= back.rows;
     state_.bytes += whole;
-    if (whole < done) {
-      const ::off_t end = ::lseek(state_.fd, 0, SEEK_CUR);
-      if (end >= 0) {
-        const auto cut = end - static_cast<::off_t>(done - whole);
-        if (::ftruncate(state_.fd, cut) == 0) (void)::lseek(state_.fd, cut, SEEK_SET);
-      }
-    }
+    state_.bytes -= back.bytes;
+    state_.near = {};
+    state_.far = {};
     forget_buffer();
+    const ::off_t end = ::lseek(state_.fd, 0, SEEK_CUR);
+    if (end < 0) return;
+    const auto cut = end - static_cast<::off_t>(done - whole + back.bytes);
+    if (::ftruncate(state_.fd, cut) != 0) return;
+    state_.cut = ::lseek(state_.fd, cut, SEEK_SET) == cut;
   }
   FABSCOPE_HIDDEN void forget_buffer() noexcept {
     state_.used = 0;

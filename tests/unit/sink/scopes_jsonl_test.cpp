@@ -48,8 +48,9 @@ TEST_CASE("sink.scopes_jsonl: header, scopes, steps and counts") {
         R"("dur_ns":35,"bytes":0,"value":0,"depth":0,"tid":501,"number":9,"parent":null})");
   CHECK(lines[3] ==
         R"({"type":"step","number":-1,"begin_ns":1005,"end_ns":1045,"dur_ns":40,"tid":501})");
-  CHECK(lines[4] == R"({"type":"end","rows":3,"lost":0,"end_mono_ns":900000,"end_boot_ns":900001,)"
-                    R"("end_wall_ns":970000})");
+  CHECK(lines[4] ==
+        R"({"type":"end","rows":3,"lost":0,"filtered":0,"end_mono_ns":900000,"end_boot_ns":900001,)"
+        R"("end_wall_ns":970000})");
 }
 
 TEST_CASE("sink.scopes_jsonl: an unknown rank and an unknown name are null") {

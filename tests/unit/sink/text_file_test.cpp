@@ -122,7 +122,7 @@ TEST_CASE("sink.text_file: a write cut short leaves whole rows and exact counts"
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_DFL);  // would end the child
     const ::rlimit limit{1003, 1003};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(1);
     auto file = fs::text_file::open(path.c_str(), {.buffer_bytes = 4096});
@@ -138,4 +138,75 @@ TEST_CASE("sink.text_file: a write cut short leaves whole rows and exact counts"
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(contents(path).size() == 1000);
+}
+
+TEST_CASE("sink.text_file: where a write fails, rows make room for the last one") {
+  temporary_directory dir;
+  const std::string path = dir.file();
+  for (const std::size_t limit_bytes : {50U, 1000U, 4096U, 9000U, 20001U}) {
+    for (const int flush_every : {0, 1, 7, 100}) {
+      CAPTURE(limit_bytes);
+      CAPTURE(flush_every);
+      ::unlink(path.c_str());
+      const pid_t child = ::fork();
+      REQUIRE(child >= 0);
+      if (child == 0) {
+        const ::rlimit limit{limit_bytes, limit_bytes};
+        if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(1);
+        auto file = fs::text_file::open(path.c_str(), {.buffer_bytes = 4096, .tail_bytes = 200});
+        if (!file) ::_exit(2);
+        for (int i = 1; i <= 5000; ++i) {
+          (void)file->row("0123456\n");
+          if (flush_every != 0 && i % flush_every == 0) (void)file->flush();
+        }
+        (void)file->flush();
+        const std::uint64_t before = file->rows_written();
+        if (!file->last_row([](fs::text_writer& w) { w.text(std::string(150, 'e')).ch('\n'); }))
+          ::_exit(3);
+        if (file->close() != fs::errc::no_space || file->error_number() != EFBIG) ::_exit(4);
+        if (file->rows_written() != before + (limit_bytes < 151 ? 0 : 1)) ::_exit(5);
+        if (!adds_up(*file) || file->rows_total() != 5001) ::_exit(6);
+        ::_exit(file->bytes_written() == 8 * before + 151 ? 0 : 7);
+      }
+      int status = 0;
+      REQUIRE(::waitpid(child, &status, 0) == child);
+      REQUIRE(WIFEXITED(status));
+      CHECK(WEXITSTATUS(status) == (limit_bytes < 151 ? 3 : 0));
+      const std::string text = contents(path);
+      if (limit_bytes < 151) {
+        CHECK(text.empty());
+        continue;
+      }
+      // Whole rows, the last one whole, and little given away: the room for it and what a few
+      // small flushes hold.
+      CHECK(text.substr(text.size() - 151) == std::string(150, 'e') + "\n");
+      CHECK((text.size() - 151) % 8 == 0);
+      CHECK(text.size() <= limit_bytes);
+      CHECK(text.size() + 3 * 200 >= limit_bytes);
+    }
+  }
+}
+
+TEST_CASE("sink.text_file: what was in a file that somebody removed is lost, a moved one is kept") {
+  temporary_directory dir;
+  for (const bool removed : {true, false}) {
+    auto file = fs::text_file::open(dir.file().c_str(), {});
+    REQUIRE(file.has_value());
+    CHECK(file->row("1\n"));
+    CHECK(file->flush() == fs::errc::ok);
+    CHECK(file->rows_written() == 1);
+    if (removed) {
+      REQUIRE(::unlink(dir.file().c_str()) == 0);
+    } else {
+      REQUIRE(::rename(dir.file().c_str(), (dir.path + "/g").c_str()) == 0);
+    }
+    CHECK(file->row("2\n"));
+    CHECK(file->close() == (removed ? fs::errc::unavailable : fs::errc::ok));
+    CHECK(file->removed() == removed);
+    CHECK(file->rows_written() == (removed ? 0 : 2));
+    CHECK(file->rows_lost() == (removed ? 2 : 0));
+    CHECK(adds_up(*file));
+  }
+  CHECK(contents(dir.path + "/g") == "1\n2\n");
+  ::unlink((dir.path + "/g").c_str());
 }

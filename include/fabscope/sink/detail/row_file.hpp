@@ -15,7 +15,8 @@ FABSCOPE_NAMESPACE_BEGIN
 namespace detail {
 
 /// Counts every row: rows_total() == rows_written() + rows_lost() + (rows still buffered), where
-/// the first and the last line of the file count as none.  Threads: one.
+/// the first and the last line of the file count as none. The last line comes also where a write
+/// failed: a few rows make room for it.  Threads: one.
 class FABSCOPE_VISIBLE row_file {
  public:
   FABSCOPE_HIDDEN row_file(const char* kind, const file_sink_options& options) noexcept
@@ -43,8 +44,12 @@ class FABSCOPE_VISIBLE row_file {
     closed_ = true;
     if (options_.budget != nullptr) options_.budget->left += reserved_;
     const clock_snapshot end = options_.end != nullptr ? *options_.end : now();
-    file_.last_row([&](text_writer& writer) noexcept { tail(writer, end); });
+    // Behind an error the closing words need the first ones before them.
+    if (file_.status() == errc::ok || file_.rows_written() != 0) {
+      file_.last_row([&](text_writer& writer) noexcept { tail(writer, end); });
+    }
     file_.close();
+    if (file_.removed()) written_ = 0;
   }
 
   [[nodiscard]] FABSCOPE_HIDDEN const file_sink_options& options() const noexcept {
@@ -62,6 +67,8 @@ class FABSCOPE_VISIBLE row_file {
   [[nodiscard]] FABSCOPE_HIDDEN errc status() const noexcept {
     return asked_ && !opened_ ? errc::unavailable : file_.status();
   }
+  /// errno of the first error; 0: none, or there is no file, and who opens files has said why.
+  [[nodiscard]] FABSCOPE_HIDDEN int error_number() const noexcept { return file_.error_number(); }
 
  private:
   static constexpr std::uint64_t tail_bytes = 512;
@@ -78,6 +85,7 @@ class FABSCOPE_VISIBLE row_file {
     }
     text_file_options about;
     about.budget = options_.budget;
+    about.tail_bytes = tail_bytes;
     auto opened = text_file::adopt(fd, about);
     if (!opened) return;
     file_ = std::move(*opened);
