@@ -21,9 +21,8 @@ struct FABSCOPE_VISIBLE record_totals {
   std::uint64_t written = 0;      ///< taken by at least one sink
   std::uint64_t dropped = 0;      ///< taken by a sink that then could not write them
   std::uint64_t overwritten = 0;  ///< gone before they were read
-  std::uint64_t filtered =
-      0;                     ///< read, but no sink takes their type; or kept as flight record only
-  std::uint64_t unread = 0;  ///< still in the rings
+  std::uint64_t filtered = 0;     ///< read, but no sink wants them; or flight records only
+  std::uint64_t unread = 0;       ///< still in the rings
 };
 
 namespace detail {
@@ -36,7 +35,10 @@ class collector {
     about_ = &about;
   }
 
-  void attach(std::unique_ptr<bound_sink> sink) { sinks_.push_back(std::move(sink)); }
+  void attach(std::unique_ptr<bound_sink> sink) {
+    sink->skipped = taken_ + filtered_;
+    sinks_.push_back(std::move(sink));
+  }
   [[nodiscard]] const std::vector<std::unique_ptr<bound_sink>>& sinks() const noexcept {
     return sinks_;
   }
@@ -59,6 +61,8 @@ class collector {
   void finish() noexcept {
     for (const auto& sink : sinks_) sink->finish(*about_);
   }
+  /// Lets go of all sinks; totals() has no meaning any more.
+  void detach_all() noexcept { sinks_.clear(); }
 
   /// Exact when nobody records.
   [[nodiscard]] record_totals totals(bool flight_only) const noexcept {
@@ -71,16 +75,12 @@ class collector {
       out.overwritten += relaxed_load(thread.overwritten);
       (flight_only ? out.filtered : out.unread) += head - relaxed_load(thread.next);
     }
-    std::uint64_t unwanted = 0;
-    for (const auto& sink : sinks_) {
-      out.dropped += sink->lost_total();
-      unwanted += sink->filtered_total();
-    }
-    // A record that two sinks lost counts twice in these sums: keep them within what was taken.
-    if (out.dropped > taken_) out.dropped = taken_;
-    if (unwanted > taken_ - out.dropped) unwanted = taken_ - out.dropped;
-    out.filtered += filtered_ + unwanted;
-    out.written = taken_ - out.dropped - unwanted;
+    for (const auto& sink : sinks_) out.dropped += sink->lost_total();
+    // A record that two sinks lost counts twice in this sum: keep it within what was taken.
+    const std::uint64_t wanted = taken_ - unwanted_;
+    if (out.dropped > wanted) out.dropped = wanted;
+    out.filtered += filtered_ + unwanted_;
+    out.written = wanted - out.dropped;
     return out;
   }
 
@@ -124,6 +124,7 @@ class collector {
 
   void deliver(std::uint32_t number, std::uint32_t bytes, std::size_t count) noexcept {
     bool taken = false;
+    std::uint64_t least = count;  // filtered by the sink that filters least
     for (const auto& sink : sinks_) {
       record_route* route =
           bytes == 0 ? nullptr : sink->route(number, segment_->base().types[number - 1]);
@@ -132,10 +133,14 @@ class collector {
         continue;
       }
       sink->offered += count;
+      const std::uint64_t before = sink->filtered_total();
       route->deliver(packed_, count, *about_);
+      const std::uint64_t filtered = sink->filtered_total() - before;
+      least = filtered < least ? filtered : least;
       taken = true;
     }
     (taken ? taken_ : filtered_) += count;
+    if (taken) unwanted_ += least;
   }
 
   static std::uint32_t type_of(const slot_line& line) noexcept {
@@ -146,7 +151,8 @@ class collector {
   const sink_context* about_ = nullptr;
   std::vector<std::unique_ptr<bound_sink>> sinks_;
   std::uint64_t taken_ = 0;
-  std::uint64_t filtered_ = 0;
+  std::uint64_t filtered_ = 0;  ///< of types that no sink takes
+  std::uint64_t unwanted_ = 0;  ///< of those taken
   slot_line lines_[batch];
   alignas(64) unsigned char packed_[batch * slot_bytes];
 };

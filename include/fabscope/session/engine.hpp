@@ -112,7 +112,12 @@ class engine {
   /// After stop() and after every copy was told: writes the report and gives the segment's memory
   /// back. Whoever still writes does so in private memory.
   void write_last() {
-    outputs_->write_report(segment_.descriptor(), final_totals_, segment_.why_volatile());
+    outputs_->write_report(segment_.descriptor(), collector_, final_totals_,
+                           segment_.why_volatile());
+    {
+      const lock_guard reading(reading_);
+      collector_.detach_all();
+    }
     segment_.remove();
     segment_.detach();
   }
@@ -125,9 +130,12 @@ class engine {
     collector_.flush();
   }
 
-  void attach(std::unique_ptr<bound_sink> sink) {
+  /// False after the end.
+  bool attach(std::unique_ptr<bound_sink> sink) {
     const lock_guard reading(reading_);
+    if (ended_) return false;
     collector_.attach(std::move(sink));
+    return true;
   }
 
   // What the C table offers.

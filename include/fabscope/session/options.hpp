@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <fabscope/clock/counter_clock.hpp>
+#include <fabscope/core/descriptor.hpp>
 #include <fabscope/session/env.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -80,6 +81,12 @@ struct FABSCOPE_VISIBLE options {
   }
 };
 
+namespace detail {
+/// True once the process had no stderr when its session began: what has number 2 later is a file
+/// of the program's, and no place for lines.
+inline constinit bool stderr_is_closed = false;
+}  // namespace detail
+
 /// Where lines for the user go. Each is one sentence that begins with "fabscope:", without a line
 /// end.
 struct FABSCOPE_VISIBLE diagnostics {
@@ -92,11 +99,13 @@ struct FABSCOPE_VISIBLE diagnostics {
     }
   }
 
-  /// To file descriptor 2, each line in one system call.
+  /// To file descriptor 2, each line in one system call, without raising a signal.
   FABSCOPE_HIDDEN static diagnostics on_stderr() noexcept {
     return {[](void*, const char* line) {
               const std::string whole = std::string(line) + "\n";
-              (void)!::write(2, whole.data(), whole.size());
+              if (!detail::stderr_is_closed) {
+                write_all(STDERR_FILENO, whole.data(), whole.size());
+              }
             },
             nullptr};
   }

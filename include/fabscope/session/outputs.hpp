@@ -4,11 +4,14 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include <fabscope/core/descriptor.hpp>
 #include <fabscope/session/collector.hpp>
 #include <fabscope/session/identity.hpp>
 #include <fabscope/session/options.hpp>
@@ -38,19 +41,16 @@ class outputs {
 
   void attach_to(collector& records) {
     if ((wanted_ & output_csv) != 0) {
-      records.attach(
-          std::make_unique<typed_sink<operations_csv_sink, operation_record>>(operations_));
+      operations_bound_ = attach<operation_record>(records, operations_);
     }
     if ((wanted_ & output_jsonl) != 0) {
-      records.attach(
-          std::make_unique<
-              typed_sink<scopes_jsonl_sink, scope_record, step_record, attribute_record>>(scopes_));
+      scopes_bound_ = attach<scope_record, step_record, attribute_record>(records, scopes_);
     }
   }
 
   /// Writes the report of a session whose sinks have finished, and says on stderr where everything
   /// is.
-  void write_report(int segment_file, const record_totals& totals,
+  void write_report(int segment_file, const collector& records, const record_totals& totals,
                     const std::string& why_volatile) {
     auto view = segment_view::map(segment_file);
     if (!view) return;
@@ -60,13 +60,22 @@ class outputs {
     if (!why_volatile.empty()) {
       extra.notes.push_back("not kill-safe: " + why_volatile);
     }
-    add_output(extra, "ops.csv", operations_, operations_.filtered_total());
-    add_output(extra, "scopes.jsonl", scopes_, 0);
+    add_output(extra, "ops.csv", operations_, operations_bound_);
+    add_output(extra, "scopes.jsonl", scopes_, scopes_bound_);
+    add_others(extra, records);
     if ((wanted_ & output_report) != 0) write_text(render_report(*view, extra));
     say_where(extra);
   }
 
  private:
+  template <event_record... Records, class Sink>
+  static const bound_sink* attach(collector& records, Sink& sink) {
+    auto bound = std::make_unique<typed_sink<Sink, Records...>>(sink);
+    const bound_sink* out = bound.get();
+    records.attach(std::move(bound));
+    return out;
+  }
+
   file_sink_options file_options(const identity& who) noexcept {
     file_sink_options out;
     out.opener = {this, [](void* self, const char* kind) noexcept {
@@ -79,28 +88,82 @@ class outputs {
     return out;
   }
 
+  /// Why rows are missing, and what to do about it.
+  static void explain(report_output& out, int error, bool capped) {
+    if (capped) {
+      out.reason = "FABSCOPE_MAX_MB";
+      out.remedy = "set FABSCOPE_MAX_MB higher";
+      return;
+    }
+    out.reason = error == 0 ? "no file" : error == ENOENT ? "removed" : std::strerror(error);
+    switch (error) {
+      case 0: out.remedy = "there is no file for them"; break;
+      case ENOENT: out.remedy = "the file was removed while the program ran"; break;
+      case ENOSPC:
+      case EDQUOT:
+        out.remedy = out.reason + "; make room, or set FABSCOPE_DIR to another file system";
+        break;
+      case EFBIG:
+        out.remedy = out.reason + "; raise the limit on the size of files (ulimit -f)";
+        break;
+      default: out.remedy = out.reason + "; set FABSCOPE_DIR to another file system"; break;
+    }
+  }
+
   template <class Sink>
-  void add_output(report_extra& extra, const char* kind, const Sink& sink, std::uint64_t filtered) {
-    if (sink.rows_written() + sink.lost_total() + filtered == 0) return;
-    extra.outputs.push_back({kind, directory_.path_of(kind), sink.rows_written(), sink.lost_total(),
-                             filtered, sink.capped()});
+  void add_output(report_extra& extra, const char* kind, const Sink& sink,
+                  const bound_sink* bound) {
+    if (bound == nullptr || bound->offered == 0) return;
+    report_output out{kind,
+                      directory_.path_of(kind),
+                      bound->offered,
+                      bound->skipped,
+                      sink.rows_written(),
+                      sink.lost_total(),
+                      bound->filtered_total(),
+                      {},
+                      {}};
+    explain(out, sink.error_number(), sink.capped());
+    extra.outputs.push_back(out);
+  }
+
+  /// Those that the program added.
+  void add_others(report_extra& extra, const collector& records) const {
+    int number = 0;
+    for (const auto& sink : records.sinks()) {
+      if (sink.get() == operations_bound_ || sink.get() == scopes_bound_) continue;
+      report_output out{"sink-" + std::to_string(++number),
+                        {},
+                        sink->offered,
+                        sink->skipped,
+                        0,
+                        sink->lost_total(),
+                        sink->filtered_total(),
+                        {},
+                        {}};
+      const std::uint64_t rest = out.lost + out.filtered;
+      out.written = out.offered > rest ? out.offered - rest : 0;
+      out.reason = sink->status() == errc::ok ? "full" : to_string(sink->status());
+      out.remedy = "the program's own sink could not keep them: " + out.reason;
+      extra.outputs.push_back(out);
+    }
   }
 
   void write_text(const std::string& text) {
-    const int fd = on_stderr_ ? STDERR_FILENO : directory_.open("report.txt");
-    if (fd < 0) return;
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t wrote = ::write(fd, text.data() + done, text.size() - done);
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote <= 0) {
-        diagnostics::on_stderr().say("fabscope: the report is incomplete: " +
-                                     std::string(std::strerror(errno)));
-        break;
-      }
-      done += static_cast<std::size_t>(wrote);
+    // A stderr that is closed, or a pipe without reader, is no place for it.
+    if (on_stderr_ && !stderr_is_closed &&
+        write_all(STDERR_FILENO, text.data(), text.size()).error == 0) {
+      return;
     }
-    if (!on_stderr_) ::close(fd);
+    const int fd = directory_.open("report.txt");
+    if (fd < 0) return;
+    const write_result end = write_all(fd, text.data(), text.size());
+    ::close(fd);
+    if (end.error == 0) return;
+    report_output about;
+    explain(about, end.error, false);
+    diagnostics::on_stderr().say("fabscope: " + directory_.path_of("report.txt") +
+                                 " is incomplete: " + about.remedy);
   }
 
   /// One line that names the directory, and one line per kind of loss that names its remedy.
@@ -119,8 +182,9 @@ class outputs {
     }
     for (const report_output& one : extra.outputs) {
       if (one.lost == 0) continue;
-      user.say("fabscope: " + std::to_string(one.lost) + " rows are missing in " + one.path +
-               (one.capped ? ": set FABSCOPE_MAX_MB higher" : ": the file could not be written"));
+      user.say("fabscope: " + std::to_string(one.lost) + " of " + std::to_string(one.offered) +
+               " rows are missing in " + (one.path.empty() ? one.kind : one.path) + ": " +
+               one.remedy);
     }
   }
 
@@ -130,6 +194,8 @@ class outputs {
   byte_budget budget_;
   operations_csv_sink operations_;
   scopes_jsonl_sink scopes_;
+  const bound_sink* operations_bound_ = nullptr;
+  const bound_sink* scopes_bound_ = nullptr;
 };
 
 }  // namespace detail

@@ -10,14 +10,18 @@
 
 FABSCOPE_NAMESPACE_BEGIN
 
-/// One file that a sink wrote: it was offered written + lost + filtered records.
+/// One file, or one sink of the user's: offered == written + lost + filtered. What was read from
+/// the rings is offered + not_offered.
 struct report_output {
   std::string kind;
-  std::string path;
+  std::string path;               ///< empty: none
+  std::uint64_t offered = 0;      ///< records of the types that it takes
+  std::uint64_t not_offered = 0;  ///< of other types, or read before it was added
   std::uint64_t written = 0;
   std::uint64_t lost = 0;
   std::uint64_t filtered = 0;
-  bool capped = false;  ///< lost because of FABSCOPE_MAX_MB
+  std::string reason;  ///< of what was lost, in a word or two
+  std::string remedy;  ///< a sentence without its end
 };
 
 /// Empty for a segment that somebody else left.

@@ -134,9 +134,7 @@ inline void find_losses(std::vector<std::string>& out, const report_data& data) 
   }
   for (const report_output& one : data.extra.outputs) {
     if (one.lost == 0) continue;
-    out.push_back(
-        whole(one.lost) + " rows are missing in " + word(one.kind) +
-        (one.capped ? ": set FABSCOPE_MAX_MB higher" : ": the file could not be written"));
+    out.push_back(whole(one.lost) + " rows are missing in " + word(one.kind) + ": " + one.remedy);
   }
   const segment_format::header& head = data.view.head();
   if (head.threads_refused != 0) {

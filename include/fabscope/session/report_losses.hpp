@@ -68,12 +68,12 @@ inline void print_losses(std::string& to, const report_data& data) {
                whole(thread.ring_mask + 1)});
   }
   if (!rings.empty()) rings.print(to);
-  report_table outputs({"<output", "offered", "written", "lost", "filtered", "<why", "<path"});
+  report_table outputs(
+      {"<output", "offered", "written", "lost", "filtered", "not_offered", "<why", "<path"});
   for (const report_output& one : data.extra.outputs) {
-    outputs.add({word(one.kind), whole(one.written + one.lost + one.filtered), whole(one.written),
-                 whole(one.lost), whole(one.filtered),
-                 one.lost == 0 ? "-" : (one.capped ? "FABSCOPE_MAX_MB" : "not-writable"),
-                 word(one.path, "-")});
+    outputs.add({word(one.kind), whole(one.offered), whole(one.written), whole(one.lost),
+                 whole(one.filtered), whole(one.not_offered),
+                 one.lost == 0 ? "-" : word(one.reason, "unknown"), word(one.path, "-")});
   }
   if (!outputs.empty()) outputs.print(to);
   const segment_format::header& head = data.view.head();

@@ -13,7 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include <fabscope/core/version.hpp>
+#include <fabscope/core/descriptor.hpp>
+#include <fabscope/session/options.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -53,7 +54,8 @@ class run_directory {
     for (int n = 0; n < 10000; ++n) {
       const std::string path =
           directory_ + "/" + stem_ + (n == 0 ? "" : "." + std::to_string(n)) + "." + kind;
-      const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
+      const int fd = above_standard_streams(
+          ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_));
       if (fd >= 0) {
         files_.push_back({kind, path});
         return fd;
@@ -81,11 +83,10 @@ class run_directory {
 
   int complain(const std::string& path) {
     if (!complained_) {
-      const std::string line = "fabscope: cannot write " + path + ": " + std::strerror(errno) +
-                               "; set FABSCOPE_DIR to a directory that can be written\n";
-      if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return -1;
-      complained_ = true;
+      diagnostics::on_stderr().say("fabscope: cannot write " + path + ": " + std::strerror(errno) +
+                                   "; set FABSCOPE_DIR to a directory that can be written");
     }
+    complained_ = true;
     return -1;
   }
 

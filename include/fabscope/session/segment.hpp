@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fabscope/core/descriptor.hpp>
 #include <fabscope/core/relaxed.hpp>
 #include <fabscope/core/result.hpp>
 #include <fabscope/event/record.hpp>
@@ -64,8 +65,12 @@ class segment {
   /// Creates and maps the base. Falls back to anonymous memory, and says why in `why_volatile()`.
   /// Errors: no_space if not even that can be had.
   errc create(const std::string& directory, const std::string& name) noexcept {
-    if (!open_file(directory, name) && !open_anonymous()) return errc::no_space;
-    const place first = append(sizeof(segment_format::base) + first_arena_bytes);
+    place first;
+    if (open_file(directory, name)) {
+      first = append(first_bytes);
+      if (first.at == nullptr) give_up_file();
+    }
+    if (first.at == nullptr && open_anonymous()) first = append(first_bytes);
     if (first.at == nullptr) return errc::no_space;
     base_ = reinterpret_cast<segment_format::base*>(first.at);
     arena_ = {sizeof(segment_format::base), first.at + sizeof(segment_format::base)};
@@ -92,8 +97,11 @@ class segment {
   place append(std::uint64_t bytes) noexcept {
     bytes = (bytes + page - 1) & ~(page - 1);
     if (mapping_count_ == max_mappings || bytes_ + bytes > limit_) return {};
-    if (::posix_fallocate(fd_, static_cast<off_t>(bytes_), static_cast<off_t>(bytes)) != 0)
-      return {};
+    {
+      const signal_guard quiet;
+      errno = ::posix_fallocate(fd_, static_cast<off_t>(bytes_), static_cast<off_t>(bytes));
+    }
+    if (errno != 0) return {};
     void* at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd_,
                       static_cast<off_t>(bytes_));
     if (at == MAP_FAILED) return {};
@@ -219,6 +227,7 @@ class segment {
  private:
   static constexpr std::uint64_t page = 4096;
   static constexpr std::uint64_t first_arena_bytes = 128 * 1024;
+  static constexpr std::uint64_t first_bytes = sizeof(segment_format::base) + first_arena_bytes;
   static constexpr std::uint64_t next_arena_bytes = 512 * 1024;
   static constexpr std::size_t max_mappings = 4096;
   struct mapping {
@@ -237,13 +246,14 @@ class segment {
       return false;
     }
     limit_ = std::uint64_t{where.f_bavail} * static_cast<std::uint64_t>(where.f_bsize) / 16;
-    if (limit_ < sizeof(segment_format::base) + first_arena_bytes) {
+    if (limit_ < first_bytes) {
       why_volatile_ = directory + " has less than 16 times the segment free";
       return false;
     }
     path_ = directory + "/" + name;
     for (int n = 1; n < 1000; ++n) {
-      fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      fd_ = above_standard_streams(
+          ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
       if (fd_ >= 0) return true;
       if (errno != EEXIST) break;
       path_ = directory + "/" + name + "." + std::to_string(n);
@@ -255,8 +265,16 @@ class segment {
 
   bool open_anonymous() noexcept {
     limit_ = std::uint64_t{1} << 32;
-    fd_ = ::memfd_create("fabscope", MFD_CLOEXEC);
+    fd_ = above_standard_streams(::memfd_create("fabscope", MFD_CLOEXEC));
     return fd_ >= 0;
+  }
+
+  /// The file could not grow, and errno says why.
+  void give_up_file() noexcept {
+    why_volatile_ = path_ + ": " + std::strerror(errno);
+    ::unlink(path_.c_str());
+    ::close(fd_);
+    path_.clear();
   }
 
   template <std::size_t N>

@@ -2,9 +2,14 @@
 // The process's session. Layer: session.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <fabscope/session/owner.hpp>
 
@@ -63,19 +68,21 @@ class FABSCOPE_VISIBLE session {
 
   /// Gives records to a sink of the user's until the session ends; the sink must live until then.
   /// It gets the library's records, and those of the types in `Records`, as far as it consumes
-  /// them. Errors: unavailable if there is no session here: off, failed, or run by another copy.
+  /// them. Errors: unavailable if there is no session here: off, failed, ended, or run by another
+  /// copy.
   template <event_record... Records, event_sink Sink>
   FABSCOPE_HIDDEN errc add_sink(Sink& sink) {
-    static_assert(
-        consumes_any<Sink, record_types<Records..., scope_record, step_record, attribute_record,
-                                        operation_record>>,
-        "this sink consumes none of the record types: give it a member "
-        "consume(std::span<const R>, const fabscope::sink_context&) noexcept for one of them, or "
-        "name your own types in add_sink<my_record>(sink)");
-    if (engine_ == nullptr) return errc::unavailable;
-    engine_->attach(std::make_unique<detail::typed_sink<Sink, Records..., scope_record, step_record,
-                                                        attribute_record, operation_record>>(sink));
-    return errc::ok;
+    return attach<detail::typed_sink<Sink, Records..., scope_record, step_record, attribute_record,
+                                     operation_record>,
+                  Sink, Records...>(sink);
+  }
+  /// The same with a sink that the session owns, and destroys when it has ended.
+  template <event_record... Records, class Sink>
+    requires(event_sink<Sink> && !std::is_reference_v<Sink> && !std::is_const_v<Sink>)
+  FABSCOPE_HIDDEN errc add_sink(Sink&& sink) {
+    return attach<detail::owned_sink<Sink, Records..., scope_record, step_record, attribute_record,
+                                     operation_record>,
+                  Sink, Records...>(std::move(sink));
   }
 
   /// Switches recording off and on again.  Threads: any.  Cost of what is off: docs/overhead.md.
@@ -125,6 +132,19 @@ class FABSCOPE_VISIBLE session {
   }
 
  private:
+  template <class Binding, class Sink, event_record... Records, class Given>
+  FABSCOPE_HIDDEN errc attach(Given&& sink) {
+    static_assert(
+        consumes_any<Sink, record_types<Records..., scope_record, step_record, attribute_record,
+                                        operation_record>>,
+        "this sink consumes none of the record types: give it a member "
+        "consume(std::span<const R>, const fabscope::sink_context&) noexcept for one of them, or "
+        "name your own types in add_sink<my_record>(sink)");
+    if (engine_ == nullptr) return errc::unavailable;
+    const bool kept = engine_->attach(std::make_unique<Binding>(std::forward<Given>(sink)));
+    return kept ? errc::ok : errc::unavailable;
+  }
+
   struct already_locked {};
   FABSCOPE_HIDDEN session(const options& chosen, already_locked) { status_ = start(chosen); }
 
@@ -134,9 +154,9 @@ class FABSCOPE_VISIBLE session {
 
   FABSCOPE_HIDDEN errc start(const options& chosen) {
     std::string warning;
+    once_per_process();
     const identity who = read_identity(environment::of_process(), &warning);
     if (!warning.empty()) diagnostics::on_stderr().say("fabscope: " + warning);
-    once_per_process();
     auto* made = new detail::engine(chosen, who, detail::all_engines);
     detail::all_engines = made;
     const std::uint32_t number = detail::next_session_number();
@@ -156,6 +176,7 @@ class FABSCOPE_VISIBLE session {
   FABSCOPE_HIDDEN static void once_per_process() {
     if (detail::once_per_process_done) return;
     detail::once_per_process_done = true;
+    detail::stderr_is_closed = ::fcntl(STDERR_FILENO, F_GETFD) < 0;
     detail::pin_module();
     ::pthread_key_create(&detail::thread_end_key, &detail::on_thread_end);
     ::pthread_atfork(nullptr, nullptr, &detail::after_fork_in_child);

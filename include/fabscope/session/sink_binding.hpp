@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fabscope/event/adapt.hpp>
@@ -78,11 +79,11 @@ class bound_sink {
   [[nodiscard]] virtual std::uint64_t filtered_total() const noexcept = 0;
 
   std::uint64_t offered = 0;  ///< records of types that it takes
-  std::uint64_t skipped = 0;  ///< records of types that it does not take
+  std::uint64_t skipped = 0;  ///< read, but of other types, or before it was attached
 };
 
 template <class Sink, event_record... Records>
-class typed_sink final : public bound_sink {
+class typed_sink : public bound_sink {
  public:
   explicit typed_sink(Sink& sink) noexcept : sink_(sink), routes_(segment_format::max_types + 1) {}
   typed_sink(const typed_sink&) = delete;
@@ -100,21 +101,11 @@ class typed_sink final : public bound_sink {
     return e.route;
   }
   void flush(const sink_context& about) noexcept override { sink_.flush(about); }
-  void finish(const sink_context& about) noexcept override {
-    if constexpr (requires { sink_.finish(about); }) sink_.finish(about);
-  }
-  [[nodiscard]] errc status() const noexcept override {
-    if constexpr (requires { sink_.status(); }) return sink_.status();
-    return errc::ok;
-  }
-  [[nodiscard]] std::uint64_t lost_total() const noexcept override {
-    if constexpr (requires { sink_.lost_total(); }) return sink_.lost_total();
-    return 0;
-  }
-
+  void finish(const sink_context& about) noexcept override { finish_of(sink_, about); }
+  [[nodiscard]] errc status() const noexcept override { return status_of(sink_); }
+  [[nodiscard]] std::uint64_t lost_total() const noexcept override { return lost_by(sink_); }
   [[nodiscard]] std::uint64_t filtered_total() const noexcept override {
-    if constexpr (requires { sink_.filtered_total(); }) return sink_.filtered_total();
-    return 0;
+    return filtered_by(sink_);
   }
 
  private:
@@ -126,7 +117,7 @@ class typed_sink final : public bound_sink {
   template <class Record>
   bool try_one(entry& e, const segment_format::type_entry& type) {
     if constexpr (consumes<Sink, Record>) {
-      if (entry_text(type.name) == Record::type_name) {
+      if (entry_text(type.name) == Record::type_name && takes<Record>(sink_)) {
         e.route = new typed_route<Sink, Record>(sink_, type);
         return true;
       }
@@ -136,6 +127,18 @@ class typed_sink final : public bound_sink {
 
   Sink& sink_;
   std::vector<entry> routes_;
+};
+
+template <class Sink>
+struct sink_holder {
+  Sink held;
+};
+/// The same for a sink that nobody else has.
+template <class Sink, event_record... Records>
+class owned_sink final : sink_holder<Sink>, public typed_sink<Sink, Records...> {
+ public:
+  explicit owned_sink(Sink&& sink)
+      : sink_holder<Sink>{std::move(sink)}, typed_sink<Sink, Records...>(this->held) {}
 };
 
 }  // namespace detail

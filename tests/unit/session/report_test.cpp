@@ -366,7 +366,8 @@ TEST_CASE("session.report: every term of the losses is printed, per ring and per
   extra.totals.overwritten = 37;
   extra.totals.filtered = 5;
   extra.totals.unread = 10;
-  extra.outputs.push_back({"ops.csv", "/some where/x.ops.csv", 40, 8, 5, true});
+  extra.outputs.push_back({"ops.csv", "/some where/x.ops.csv", 53, 0, 40, 8, 5, "FABSCOPE_MAX_MB",
+                           "set FABSCOPE_MAX_MB higher"});
   extra.notes.push_back("not kill-safe: /dev/shm has less than 16 times the segment free");
   text = fs::render_report(view, extra);
   losses = section_of(text, "losses");
@@ -375,7 +376,8 @@ TEST_CASE("session.report: every term of the losses is printed, per ring and per
         "10");
   REQUIRE(losses.size() == 5);
   CHECK(losses[4] ==
-        "ops.csv       53       40     8         5  FABSCOPE_MAX_MB  \"/some where/x.ops.csv\"");
+        "ops.csv       53       40     8         5            0  FABSCOPE_MAX_MB  \"/some "
+        "where/x.ops.csv\"");
   CHECK(section_of(text, "process").back() ==
         "note      not kill-safe: /dev/shm has less than 16 times the segment free");
   CHECK(section_of(text, "what to look at")[1] ==

@@ -63,7 +63,7 @@ class made_segment {
     auto& entry = base().threads[table.count];
     entry.ring_offset = ring.offset;
     entry.ring_mask = slots - 1;
-    entry.live = {&entry.head, ring.at, slots - 1, 0, table.count, 0, 0, 0};
+    entry.live = {&entry.head, ring.at, slots - 1, 0, 0, table.count, 0};
     entry.tid = tid;
     entry.state = static_cast<std::uint32_t>(fs::segment_format::thread_state::live);
     std::snprintf(entry.name, sizeof entry.name, "%s", name);

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <fabscope/session.hpp>
 #include <fabscope/session/segment_view.hpp>
+#include <fabscope/sink/any_sink.hpp>
+#include <fabscope/sink/filter_sink.hpp>
+#include <fabscope/sink/memory_sink.hpp>
 #include <map>
 #include <set>
 #include <span>
@@ -352,4 +355,53 @@ TEST_CASE("session.session: no room for a segment file leaves a session that is 
   { const fabscope::scope one{"still"_name}; }
   session.finish();
   CHECK(sink.scopes["app/still"] == 1);
+}
+
+TEST_CASE("session.session: a sink that the session owns, of a type chosen at run time") {
+  static int alive;
+  static int finished;
+  alive = finished = 0;
+  struct owned {
+    owned() noexcept { ++alive; }
+    owned(owned&&) noexcept { ++alive; }
+    ~owned() { --alive; }
+    void consume(std::span<const fabscope::scope_record>, const fabscope::sink_context&) noexcept {}
+    void flush(const fabscope::sink_context&) noexcept {}
+    void finish(const fabscope::sink_context&) noexcept { ++finished; }
+  };
+  fabscope::session session(quiet());
+  REQUIRE(session.add_sink(owned()) == fabscope::errc::ok);
+  REQUIRE(session.add_sink(fabscope::any_sink(owned())) == fabscope::errc::ok);
+  CHECK(alive == 2);
+  { const fabscope::scope one{"owned"_name}; }
+  session.finish();
+  CHECK(finished == 2);
+  CHECK(alive == 0);
+  CHECK(session.totals().written == 1);
+  CHECK(session.add_sink(owned()) == fabscope::errc::unavailable);
+  CHECK(alive == 0);
+}
+
+TEST_CASE("session.session: what one sink filters and another one keeps is written") {
+  fabscope::session session(quiet());
+  counting_sink all;
+  fabscope::memory_sink<fabscope::scope_record> large;
+  fabscope::any_sink no_scopes{fabscope::memory_sink<fabscope::step_record>()};
+  session.add_sink(fabscope::filter_sink(
+      large, [](const fabscope::scope_record& r) noexcept { return r.bytes >= 8; }));
+  session.add_sink(no_scopes);
+  for (std::uint64_t n = 0; n < 10; ++n) const fabscope::scope one{"sized"_name, n};
+  session.flush();
+  auto totals = session.totals();
+  CHECK(large.all<fabscope::scope_record>().size() == 2);
+  CHECK(totals.written == 2);
+  CHECK(totals.filtered == 8);
+  session.add_sink(all);
+  for (std::uint64_t n = 0; n < 10; ++n) const fabscope::scope one{"sized"_name, n};
+  session.finish();
+  totals = session.totals();
+  CHECK(totals.written == 12);
+  CHECK(totals.filtered == 8);
+  CHECK(totals.produced ==
+        totals.written + totals.dropped + totals.overwritten + totals.filtered + totals.unread);
 }
