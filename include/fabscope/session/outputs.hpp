@@ -64,7 +64,7 @@ class outputs {
     add_output(extra, "scopes.jsonl", scopes_, scopes_bound_);
     add_others(extra, records);
     if ((wanted_ & output_report) != 0) write_text(render_report(*view, extra));
-    say_where(extra);
+    say_where(extra, view->head().threads_refused);
   }
 
  private:
@@ -167,7 +167,7 @@ class outputs {
   }
 
   /// One line that names the directory, and one line per kind of loss that names its remedy.
-  void say_where(const report_extra& extra) const {
+  void say_where(const report_extra& extra, std::uint32_t threads_refused) const {
     const diagnostics user = diagnostics::on_stderr();
     if (!directory_.files().empty()) {
       user.say("fabscope: " + std::to_string(directory_.files().size()) +
@@ -179,6 +179,11 @@ class outputs {
                std::to_string(extra.totals.produced) +
                " records were overwritten before they were read: set FABSCOPE_RING_SLOTS higher or "
                "FABSCOPE_PERIOD_MS lower");
+    }
+    if (threads_refused != 0) {
+      user.say("fabscope: " + std::to_string(threads_refused) +
+               " threads found no room and recorded nothing: set FABSCOPE_RING_SLOTS lower, or "
+               "FABSCOPE_NODE_DIR to a place with more room");
     }
     for (const report_output& one : extra.outputs) {
       if (one.lost == 0) continue;

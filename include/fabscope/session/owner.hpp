@@ -42,7 +42,9 @@ inline void on_thread_end(void* argument) noexcept {
     ::pthread_setspecific(thread_end_key, end);
     return;
   }
-  if (end->session == current_engine()) end->session->thread_ended(end->thread);
+  if (end->thread != nullptr && end->session == current_engine()) {
+    end->session->thread_ended(end->thread);
+  }
   delete end;
 }
 
@@ -52,8 +54,8 @@ inline fabscope_thread* attach_thread() noexcept {
   // Every copy asks once per thread: the thread has one ring for all of them.
   auto* known = static_cast<thread_end*>(::pthread_getspecific(thread_end_key));
   if (known != nullptr && known->session == session) return known->thread;
+  // A thread that found no room is told so once and for the whole session.
   fabscope_thread* thread = session->thread();
-  if (thread == nullptr) return nullptr;
   if (known == nullptr) known = new thread_end{};
   *known = {session, thread};
   ::pthread_setspecific(thread_end_key, known);

@@ -255,6 +255,28 @@ TEST_CASE("session.session: threads come and go, none is lost, memory is used ag
   CHECK(slots < rounds * threads);
 }
 
+TEST_CASE("session.session: threads without room are counted one by one and record nothing") {
+  fabscope::options chosen = quiet(fabscope::level::count);
+  chosen.ring_slots = 64;
+  fabscope::session session(chosen);
+  constexpr std::uint32_t extra = 26;
+  constexpr std::uint32_t threads = fabscope::segment_format::max_threads + extra;
+  std::atomic<std::uint32_t> recorded{0};
+  std::vector<std::thread> all;
+  for (std::uint32_t n = 0; n < threads; ++n) {
+    all.emplace_back([&] {
+      for (int i = 0; i < 3; ++i) const fabscope::scope one{"crowd"_name};
+      ++recorded;
+      while (recorded != threads) std::this_thread::yield();
+      const fabscope::scope one{"crowd"_name};
+    });
+  }
+  for (auto& one : all) one.join();
+  CHECK(fabscope::detail::current_engine()->memory_file().base().head.threads_refused == extra);
+  CHECK(counts_in_rows()["crowd"] == 4 * fabscope::segment_format::max_threads);
+  session.finish();
+}
+
 TEST_CASE("session.session: flush makes everything before it visible") {
   fabscope::session session(quiet());
   counting_sink sink;
