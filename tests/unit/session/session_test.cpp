@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -275,6 +277,24 @@ TEST_CASE("session.session: threads without room are counted one by one and reco
   CHECK(fabscope::detail::current_engine()->memory_file().base().head.threads_refused == extra);
   CHECK(counts_in_rows()["crowd"] == 4 * fabscope::segment_format::max_threads);
   session.finish();
+}
+
+TEST_CASE("session.session: a limit on the size of files leaves the program alive") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_DFL);  // would end the child
+    const rlimit limit{512 * 1024, 512 * 1024};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    fabscope::session session(quiet(fabscope::level::count));
+    { const fabscope::scope one{"limited"_name}; }
+    session.finish();
+    ::_exit(session.status() == fabscope::errc::no_space ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("session.session: flush makes everything before it visible") {
