@@ -17,6 +17,7 @@ namespace {
 using namespace fabscope::literals;
 
 using ring_only = fabscope::basic_scope<fabscope::session_recorder<false>>;
+using ring_only_phases = fabscope::basic_phases<fabscope::session_recorder<false>>;
 
 template <class Scope>
 lane scopes(const char* name) {
@@ -29,9 +30,10 @@ lane scopes(const char* name) {
 }
 
 /// Boundaries between phases: the end of one and the begin of the next.
+template <class Phases>
 lane boundaries() {
   return {"boundary", [](std::size_t n, unsigned) {
-            fabscope::phases one{"first"_name};
+            Phases one{"first"_name};
             for (std::size_t i = 0; i < n; i += 2) {
               one.next("even"_name, i, 7);
               asm volatile("" : : : "memory");
@@ -148,7 +150,11 @@ void add_scope_rows() {
                    in_session({scopes<ring_only>("scope"), two_reads()}, level::count));
   add_with_threads("scope_aggregated", 1.20,
                    in_session({scopes<fabscope::scope>("scope"), two_reads()}, level::count));
-  add_with_threads("scope_chained", 0.62, in_session({boundaries(), two_reads()}, level::count));
+  add_with_threads("scope_chained", 0.62,
+                   in_session({boundaries<ring_only_phases>(), two_reads()}, level::count));
+  row chained_and_summed = in_session({boundaries<fabscope::phases>(), two_reads()}, level::count);
+  chained_and_summed.name = "scope_chained/aggregated";
+  rows().push_back(chained_and_summed);
   row off = in_session({scopes<fabscope::scope>("scope"), two_reads()}, level::record, false);
   off.name = "scope_disabled";
   off.budget = 0.04;

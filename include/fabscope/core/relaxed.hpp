@@ -30,8 +30,19 @@ FABSCOPE_ALWAYS_INLINE void relaxed_store(Word& word, std::type_identity_t<Word>
 }
 
 /// Adds, wrapping around at the end of the type. Threads: the word's writer.
+/// Cost: where it matters one instruction, not locked: g++ makes three of a load and a store.
 template <shared_word Word>
 FABSCOPE_ALWAYS_INLINE void relaxed_add(Word& word, std::type_identity_t<Word> amount) noexcept {
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+  if constexpr (sizeof(Word) == 8) {
+    asm("addq %1, %0" : "+m"(word) : "er"(amount) : "cc");
+    return;
+  } else if constexpr (sizeof(Word) == 4) {
+    asm("addl %1, %0" : "+m"(word) : "ir"(amount) : "cc");
+    return;
+  }
+#endif
   relaxed_store(word, static_cast<Word>(relaxed_load(word) + amount));
 }
 

@@ -103,7 +103,7 @@ class FABSCOPE_VISIBLE slot_pool {
       return nullptr;
     T* object = mine.slot_[--mine.count_];
     slot_tag& tag = tag_of(object);
-    relaxed_store(tag.generation, relaxed_load(tag.generation) + 1);  // odd
+    relaxed_add(tag.generation, 1);  // odd
     return object;
   }
 

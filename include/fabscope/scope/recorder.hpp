@@ -57,8 +57,8 @@ struct FABSCOPE_VISIBLE session_recorder {
     detail::thread_port& port = *t.port;
     const std::uint64_t end = now_ticks(port.clock);
     fabscope_thread& thread = *port.thread;
-    thread.cause = t.parent;
-    thread.scopes -= 1;
+    relaxed_store(thread.cause, t.parent);
+    relaxed_add(thread.scopes, ~std::uint64_t{0});
     port.ring.push_words(port.scope_head, t.begin, end, bytes, static_cast<std::uint64_t>(value),
                          t.labels, t.parent, t.scopes);
     if constexpr (Aggregate) port.row_of(t.labels).add(end - t.begin, bytes);
@@ -102,11 +102,13 @@ struct FABSCOPE_VISIBLE session_recorder {
  private:
   static constexpr std::uint64_t one_more_open = (std::uint64_t{1} << 32) + 1;
 
-  // A cause, with less arithmetic: the shift leaves the name, which has 24 bits.
+  // A cause, with less arithmetic: labels shifted up leave the name, which has 24 bits, and one
+  // shift of both words brings the scope's number in below it.
   FABSCOPE_ALWAYS_INLINE static std::uint64_t cause_of(std::uint64_t labels,
                                                        std::uint64_t scopes) noexcept {
-    return cause(cause_kind::scope, 0, static_cast<std::uint32_t>(scopes >> 32)).bits() | labels
-                                                                                              << 32;
+    __extension__ using two_words = unsigned __int128;
+    return static_cast<std::uint64_t>((two_words{labels} << 64 | scopes) >> 32) |
+           cause(cause_kind::scope, 0, 0).bits();
   }
 };
 

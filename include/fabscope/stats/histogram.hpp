@@ -25,11 +25,17 @@ struct FABSCOPE_VISIBLE log_linear {
       std::uint64_t value) noexcept {
     if (value >= limit) [[unlikely]]
       value = limit - 1;
-    // With the low bits set, the shift of small values is 0: they are their own buckets. Number of
-    // the highest bit set, in one instruction: 63 - countl_zero gives three.
-    const int top = std::countl_zero(value | ((std::uint64_t{2} << Bits) - 1)) ^ 63;
-    const int shift = top - Bits;
-    return (static_cast<std::size_t>(shift) << Bits) + static_cast<std::size_t>(value >> shift);
+    return bucket_below_limit(value);
+  }
+  /// The same for values that are known to be below the limit.
+  [[nodiscard]] FABSCOPE_ALWAYS_INLINE static constexpr std::size_t bucket_below_limit(
+      std::uint64_t value) noexcept {
+    // With the low bits set, small values are their own buckets. Number of the highest bit set, in
+    // one instruction: 63 - countl_zero gives three. Shifted up first, the value need not wait for
+    // a difference; 32 bits spare an extension.
+    const unsigned top =
+        static_cast<unsigned>(std::countl_zero(value | ((std::uint64_t{2} << Bits) - 1))) ^ 63U;
+    return (top << Bits) + static_cast<unsigned>(value << Bits >> top) - (unsigned{Bits} << Bits);
   }
   /// The smallest value of a bucket.
   [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::uint64_t low(std::size_t bucket) noexcept {

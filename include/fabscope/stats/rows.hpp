@@ -31,7 +31,7 @@ struct scope_row {
   std::uint64_t sum = 0;
   std::uint64_t inverted_min = 0;
   std::uint64_t max = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t range = 0;  ///< how many values lie from the minimum to the maximum or the limit
   std::uint32_t histogram[scale::buckets] = {};
 
   static constexpr const char* type_name = "scope_row";
@@ -49,8 +49,19 @@ struct scope_row {
     relaxed_add(count, 1);
     relaxed_add(bytes, amount);
     relaxed_add(sum, span);
+    // One comparison for the minimum, the maximum and the histogram's limit.
+    if (span + relaxed_load(inverted_min) + 1 >= relaxed_load(range)) [[unlikely]]
+      return add_outside(span);
+    relaxed_add(histogram[scale::bucket_below_limit(span)], 1U);
+  }
+
+ private:
+  FABSCOPE_NOINLINE void add_outside(std::uint64_t span) noexcept {
     relaxed_min_inverted(inverted_min, span);
     relaxed_max(max, span);
+    const std::uint64_t min = ~inverted_min;
+    const std::uint64_t end = max < scale::limit ? max + 1 : scale::limit;
+    relaxed_store(range, end > min ? end - min : 0);
     relaxed_add(histogram[scale::bucket_of(span)], 1U);
   }
 };
