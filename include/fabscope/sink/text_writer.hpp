@@ -75,13 +75,56 @@ inline char* put_fixed3(char* to, std::uint64_t thousandths) noexcept {
   return to + 4;
 }
 
-inline bool is_plain_csv(std::string_view field) noexcept {
+template <std::unsigned_integral Word>
+FABSCOPE_ALWAYS_INLINE Word load_word(const char* from) noexcept {
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+// True if some byte is a comma or smaller, and perhaps if it is 0x80 or larger.
+template <std::unsigned_integral Word>
+FABSCOPE_ALWAYS_INLINE bool may_need_quotes(Word word) noexcept {
+  constexpr Word ones = static_cast<Word>(~Word{0}) / 0xFF;
+  return ((word - ones * (',' + 1)) & (ones << 7)) != 0;
+}
+FABSCOPE_NOINLINE inline bool is_plain_by_bytes(std::string_view field) noexcept {
   for (const char c : field) {
-    // Most characters come after the comma, the last of the four that need quotes.
-    if (static_cast<unsigned char>(c) > ',') continue;
     if (c == ',' || c == '"' || c == '\n' || c == '\r') return false;
   }
   return field.empty() || (field.front() != ' ' && field.back() != ' ');
+}
+// Both of these take names of 4 to 16 characters as two words that may overlap.
+FABSCOPE_ALWAYS_INLINE bool is_plain_csv(std::string_view field) noexcept {
+  const char* const from = field.data();
+  const std::size_t size = field.size();
+  if (size == 0) return true;
+  if (size >= 8 && size <= 16) {
+    const bool doubtful = may_need_quotes(load_word<std::uint64_t>(from)) ||
+                          may_need_quotes(load_word<std::uint64_t>(from + size - 8));
+    if (!doubtful) [[likely]]
+      return true;
+  } else if (size >= 4 && size < 8) {
+    const bool doubtful = may_need_quotes(load_word<std::uint32_t>(from)) ||
+                          may_need_quotes(load_word<std::uint32_t>(from + size - 4));
+    if (!doubtful) [[likely]]
+      return true;
+  }
+  return is_plain_by_bytes(field);
+}
+FABSCOPE_ALWAYS_INLINE void copy_text(char* to, const char* from, std::size_t size) noexcept {
+  if (size >= 8 && size <= 16) {
+    const auto first = load_word<std::uint64_t>(from);
+    const auto last = load_word<std::uint64_t>(from + size - 8);
+    std::memcpy(to, &first, 8);
+    std::memcpy(to + size - 8, &last, 8);
+  } else if (size >= 4 && size < 8) {
+    const auto first = load_word<std::uint32_t>(from);
+    const auto last = load_word<std::uint32_t>(from + size - 4);
+    std::memcpy(to, &first, 4);
+    std::memcpy(to + size - 4, &last, 4);
+  } else if (size != 0) {
+    std::memcpy(to, from, size);
+  }
 }
 // Null if there is no room.
 FABSCOPE_NOINLINE inline char* put_quoted(char* to, char* limit, std::string_view field) noexcept {
@@ -241,8 +284,13 @@ class FABSCOPE_VISIBLE text_writer {
 
   /// A field of RFC 4180, quoted only if it must be.
   FABSCOPE_ALWAYS_INLINE text_writer& csv_field(std::string_view field) noexcept {
-    if (detail::is_plain_csv(field)) [[likely]]
-      return text(field);
+    if (detail::is_plain_csv(field)) [[likely]] {
+      if (field.size() > room()) [[unlikely]]
+        return stop();
+      detail::copy_text(to_, field.data(), field.size());
+      to_ += field.size();
+      return *this;
+    }
     return take(detail::put_quoted(to_, limit_, field));
   }
 

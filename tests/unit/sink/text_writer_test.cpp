@@ -60,6 +60,27 @@ TEST_CASE("sink.text_writer: integers as printf writes them") {
         "00ab 0000000000000000");
 }
 
+TEST_CASE("sink.text_writer: CSV fields of every length, with any character at any place") {
+  const auto expected = [](const std::string& field) {
+    const bool edge = !field.empty() && (field.front() == ' ' || field.back() == ' ');
+    if (!edge && field.find_first_of(",\"\n\r") == std::string::npos) return field;
+    std::string quoted = "\"";
+    for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+  };
+  for (std::size_t size = 0; size <= 40; ++size) {
+    const std::string plain(size, 'x');
+    REQUIRE(csv(plain) == plain);
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int c = 1; c < 256; ++c) {
+        std::string field = plain;
+        field[at] = static_cast<char>(c);
+        REQUIRE(csv(field) == expected(field));
+      }
+    }
+  }
+}
+
 TEST_CASE("sink.text_writer: three decimals") {
   const auto scaled = [](std::uint64_t v) {
     return written([&](fs::text_writer& w) { w.fixed3(v); });
