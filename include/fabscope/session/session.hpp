@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fabscope/session/owner.hpp>
+#include <fabscope/session/segment_view.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -100,6 +101,13 @@ class FABSCOPE_VISIBLE session {
   /// Numbers of records so far; exact when nobody records.
   [[nodiscard]] FABSCOPE_HIDDEN record_totals totals() const noexcept {
     return engine_ == nullptr ? record_totals{} : engine_->totals();
+  }
+
+  /// This process's segment, live: rows of sums, labels, clocks (session/segment_view.hpp).
+  /// Threads: any.  Errors: unavailable if there is no session here, as for add_sink.
+  [[nodiscard]] FABSCOPE_HIDDEN result<segment_view> view() const noexcept {
+    if (engine_ == nullptr || detail::current_engine() != engine_) return errc::unavailable;
+    return segment_view::map(engine_->memory_file().descriptor());
   }
 
   /// Path of the text report, once written; empty if there is none.
