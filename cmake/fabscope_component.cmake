@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 include_guard()
 
-# fabscope_component(name HEADERS <files> [LINK <targets>] [REQUIRES <pkg-config modules>])
+# fabscope_component(name [UNAVAILABLE] HEADERS <files> [LINK <targets>] [REQUIRES <pkg-config modules>])
 #
 # A header-only component: target fabscope::<name> in the build tree and, under the same name, in the
 # installed package, with its own export file so that find_package only asks for what the consumer uses.
-# pkg-config knows it as fabscope-<name>, and core as fabscope.
+# pkg-config knows it as fabscope-<name>, and core as fabscope. UNAVAILABLE: what it links to is not here, so
+# it is only installed and fabscope::<name> does not exist in the build tree.
 function(fabscope_component name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;LINK;REQUIRES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNAVAILABLE" "" "HEADERS;LINK;REQUIRES")
   add_library(fabscope-${name} INTERFACE)
-  add_library(fabscope::${name} ALIAS fabscope-${name})
+  if(NOT arg_UNAVAILABLE)
+    add_library(fabscope::${name} ALIAS fabscope-${name})
+  endif()
   set_target_properties(fabscope-${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(fabscope-${name} INTERFACE cxx_std_20)
   target_sources(fabscope-${name} INTERFACE FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}/include"
