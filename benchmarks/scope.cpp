@@ -8,6 +8,7 @@
 #include <fabscope/scope.hpp>
 
 #include <support/live_session.hpp>
+#include <support/lttng.hpp>
 #include <support/row.hpp>
 #include <support/thread_clock.hpp>
 
@@ -155,6 +156,17 @@ void add_scope_rows() {
   row chained_and_summed = in_session({boundaries<fabscope::phases>(), two_reads()}, level::count);
   chained_and_summed.name = "scope_chained/aggregated";
   rows().push_back(chained_and_summed);
+  // What LTTng-UST costs for the same: a begin and an end tracepoint with the same two numbers,
+  // into rings that overwrite; and its tracepoints that are off.
+  const auto why = [] { return lttng::absent(); };
+  row traced{"scope_enabled/lttng_ust", "two bare clock reads", 0};
+  traced.lanes = {{"pair", [](std::size_t n, unsigned) { lttng::enabled(n); }}, two_reads()};
+  traced.absent = why;
+  rows().push_back(traced);
+  row untraced{"scope_disabled/lttng_ust", "two bare clock reads", 0};
+  untraced.lanes = {{"pair", [](std::size_t n, unsigned) { lttng::disabled(n); }}, two_reads()};
+  untraced.absent = why;
+  rows().push_back(untraced);
   row off = in_session({scopes<fabscope::scope>("scope"), two_reads()}, level::record, false);
   off.name = "scope_disabled";
   off.budget = 0.04;

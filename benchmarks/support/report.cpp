@@ -67,6 +67,10 @@ void report::print() const {
       std::printf("\n%-35s %8s %9s %-5s %6s  %s\n", "for comparison", "cost", "reference", "unit",
                   "ratio", "reference is");
     first = false;
+    if (const std::string why = r.what->absent ? r.what->absent() : ""; !why.empty()) {
+      std::printf("%-35s not available: %s\n", r.what->name.c_str(), why.c_str());
+      continue;
+    }
     std::printf("%-35s %8.2f %9.2f %-5s %6.3f  %s%s%s\n", r.what->name.c_str(), r.value.ours,
                 r.value.reference, r.what->unit, r.ratio, r.what->reference.c_str(),
                 r.what->remark.empty() ? "" : "; ", r.what->remark.c_str());

@@ -44,6 +44,8 @@ struct row {
   std::function<figures(double seconds)> measure = {};
   const char* unit = "ns";
   std::string remark = {};
+  /// Why it cannot be measured here, or an empty text; asked before each repetition.
+  std::function<std::string()> absent = {};
 };
 
 /// All rows, in the order of the table.
