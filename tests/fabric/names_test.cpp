@@ -33,7 +33,9 @@ TEST_CASE("fabric.names: addresses as people write them") {
 }
 
 TEST_CASE("fabric.names: labels of small and of pointer-like fi_addrs") {
-  static constinit hooks::address_map map;  // maps are never given back
+  hooks::address_map* const made = hooks::address_map::make();  // maps are never given back
+  REQUIRE(made != nullptr);
+  hooks::address_map& map = *made;
   CHECK(map.label_of(0) == 0);
   CHECK(map.label_of(FI_ADDR_UNSPEC) == 0);
   CHECK_FALSE(map.set(FI_ADDR_UNSPEC, 1, 1));
@@ -50,6 +52,16 @@ TEST_CASE("fabric.names: labels of small and of pointer-like fi_addrs") {
     REQUIRE(map.label_of(pointer_like(i)) == i + 100000);
   }
   CHECK(map.label_of(count) == 0);
+  constexpr std::uint64_t last = hooks::address_map::indices - 1;
+  for (const std::uint64_t at : {last, last + 1, ~std::uint64_t{0} - 1}) {
+    CHECK(map.label_of(at) == 0);
+    REQUIRE(map.set(at, 4, 815));
+    CHECK(map.label_of(at) == 815);
+  }
+  map.remove(last);
+  map.remove(last + 1);
+  CHECK(map.label_of(last) == 0);
+  CHECK(map.label_of(last + 1) == 0);
   map.remove(17);
   CHECK(map.label_of(17) == 0);
   CHECK(map.label_of(18) == 19);
@@ -58,8 +70,10 @@ TEST_CASE("fabric.names: labels of small and of pointer-like fi_addrs") {
   map.relabel([](std::uint32_t name) { return name * 10; });
   CHECK(map.label_of(17) == 30);
   CHECK(map.label_of(18) == 10);
+  CHECK(map.label_of(~std::uint64_t{0} - 1) == 40);
   map.clear();
   CHECK(map.label_of(18) == 0);
+  CHECK(map.label_of(pointer_like(18)) == 0);
 }
 
 }  // namespace

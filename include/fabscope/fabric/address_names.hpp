@@ -6,14 +6,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdma/fi_domain.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <fabscope/core/config.hpp>
 #include <fabscope/core/relaxed.hpp>
@@ -58,24 +59,31 @@ inline std::string address_text(std::uint32_t format, const void* address, std::
   return hex;
 }
 
-/// Labels by fi_addr. Looked up on the hot path while the control path inserts.
+/// Labels by fi_addr. Looked up on the hot path while the control path inserts. Zeroed memory is an
+/// empty map.
 /// Threads: label_of from any; the rest one at a time (the registry's lock).  Progress: wait-free.
-/// Cost of a look-up: one or two loads of one cache line; small fi_addrs lie side by side.
+/// Cost of a look-up: one load for fi_addrs that are indices; a hash table, one or two loads more,
+/// for those that are pointers. An index takes 8 bytes, a pointer 32 to 64.
 class address_map {
  public:
   static constexpr std::uint64_t none = FI_ADDR_UNSPEC;
+  static constexpr std::uint64_t indices = std::uint64_t{1} << 20;
   struct entry {
     std::uint64_t address;  // none: free
     std::uint32_t label;
     std::uint32_t name;  // of the registry's texts, 0: removed
   };
 
-  constexpr address_map() noexcept = default;
-  address_map(const address_map&) = delete;
-  address_map& operator=(const address_map&) = delete;
+  /// Never given back. Null if there are no addresses left.  Cost: 8 MiB of them; memory appears as
+  /// indices are used.
+  static address_map* make() noexcept {
+    return static_cast<address_map*>(pages(sizeof(address_map)));
+  }
 
   /// The label, 0 if it is unknown.
   [[nodiscard]] FABSCOPE_ALWAYS_INLINE std::uint32_t label_of(fi_addr_t address) const noexcept {
+    if (address < indices) [[likely]]
+      return relaxed_load(label_[address]);
     const body* all = __atomic_load_n(&body_, __ATOMIC_ACQUIRE);  // pairs with grow
     if (all == nullptr || address == none) return 0;
     for (std::uint64_t at = place(address);; ++at) {
@@ -88,6 +96,12 @@ class address_map {
 
   /// False if memory is missing.
   bool set(fi_addr_t address, std::uint32_t name, std::uint32_t label) noexcept {
+    if (address < indices) {
+      if (address >= index_end_) index_end_ = address + 1;
+      name_[address] = name;
+      relaxed_store(label_[address], label);
+      return true;
+    }
     if (address == none || (size_ * 2 >= capacity() && !grow())) return false;
     entry& at = find(*body_, address);
     if (at.address == none) ++size_;
@@ -97,6 +111,11 @@ class address_map {
     return true;
   }
   void remove(fi_addr_t address) noexcept {
+    if (address < indices) {
+      name_[address] = 0;
+      relaxed_store(label_[address], 0);
+      return;
+    }
     if (body_ == nullptr || address == none) return;
     entry& at = find(*body_, address);
     if (at.address == none) return;
@@ -106,6 +125,9 @@ class address_map {
   /// `label(name)` gives the labels of a new session.
   template <class Label>
   void relabel(Label&& label) noexcept {
+    for (std::uint64_t i = 0; i < index_end_; ++i) {
+      if (name_[i] != 0) relaxed_store(label_[i], label(name_[i]));
+    }
     for (std::uint64_t i = 0; i < capacity(); ++i) {
       entry& at = body_->entries[i];
       if (at.address != none && at.name != 0) relaxed_store(at.label, label(at.name));
@@ -114,6 +136,8 @@ class address_map {
   /// For the next address vector. A reader that comes too late finds nothing or an address of that
   /// one, and no freed memory.
   void clear() noexcept {
+    for (std::uint64_t i = 0; i < index_end_; ++i) remove(i);
+    index_end_ = 0;
     for (std::uint64_t i = 0; i < capacity(); ++i) {
       relaxed_store(body_->entries[i].label, 0);
       release_store(body_->entries[i].address, none);
@@ -128,8 +152,14 @@ class address_map {
     entry entries[1];
   };
 
+  // Zeroed memory, null if there is none.
+  static void* pages(std::size_t bytes) noexcept {
+    void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+  }
   static std::uint64_t place(std::uint64_t address) noexcept {
-    return address < (std::uint64_t{1} << 32) ? address : address * 0x9E3779B97F4A7C15U >> 32;
+    return address * 0x9E3779B97F4A7C15U >> 32;
   }
   [[nodiscard]] std::uint64_t capacity() const noexcept {
     return body_ == nullptr ? 0 : body_->mask + 1;
@@ -141,8 +171,8 @@ class address_map {
     }
   }
   bool grow() noexcept {
-    const std::uint64_t count = body_ == nullptr ? 64 : capacity() * 2;
-    auto* more = static_cast<body*>(std::malloc(sizeof(body) + count * sizeof(entry)));
+    const std::uint64_t count = body_ == nullptr ? 256 : capacity() * 2;
+    auto* more = static_cast<body*>(pages(sizeof(body) + count * sizeof(entry)));
     if (more == nullptr) return false;
     more->older = body_;
     more->mask = count - 1;
@@ -155,9 +185,13 @@ class address_map {
     return true;
   }
 
-  body* body_ = nullptr;
-  std::uint64_t size_ = 0;
+  body* body_;
+  std::uint64_t size_;
+  std::uint64_t index_end_;  // behind the largest index so far
+  std::uint32_t label_[indices];
+  std::uint32_t name_[indices];  // as in an entry
 };
+static_assert(std::is_trivially_default_constructible_v<address_map>);
 
 }  // namespace fabric::detail
 

@@ -116,7 +116,7 @@ struct registry {
       map->clear();
       return map;
     }
-    return new (std::nothrow) address_map;
+    return address_map::make();
   }
 
   /// `what` and `subject` are literals.
