@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""C++ in the documents compiles. Usage: code_blocks.py ROOT COMPILER [-I|-isystem DIRECTORY]...
+"""C++ in the documents compiles. Usage: code_blocks.py ROOT COMPILER [-I|-idirafter DIRECTORY]...
 
 Looks at every ```cpp block of README.md and docs/*.md. A comment in the line in front of the fence says what
 it is:
