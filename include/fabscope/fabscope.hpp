@@ -5,6 +5,7 @@
 // IWYU pragma: begin_exports
 #include <fabscope/clock/clock_map.hpp>
 #include <fabscope/clock/clock_snapshot.hpp>
+#include <fabscope/clock/concepts.hpp>
 #include <fabscope/clock/counter_clock.hpp>
 #include <fabscope/clock/manual_clock.hpp>
 #include <fabscope/clock/steady_clock.hpp>
