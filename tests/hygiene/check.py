@@ -143,6 +143,29 @@ def check_heads(args):
     return bad, f"{len(sizes)} headers, median {statistics.median(sizes)} lines, longest {max(sizes)}"
 
 
+def check_concepts(args):
+    """Every concept has a type that tests/static accepts, one that it refuses, and a place in docs/concepts.md."""
+    asserted = ""
+    folder = os.path.join(args.root, "tests/static")
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        if name.endswith(".cpp"):
+            asserted += "".join(re.findall(r"static_assert\(.*?\);", read(args.root, "tests/static/" + name), re.S))
+    page = read(args.root, "docs/concepts.md") if os.path.exists(os.path.join(args.root, "docs/concepts.md")) else ""
+    bad = []
+    count = 0
+    for header in headers(args.root):
+        for concept in re.findall(r"^[ \t]*concept (\w+)\s*=", read(args.root, "include/" + header), re.M):
+            count += 1
+            used = re.findall(rf"(!?)\s*(?:\w+::)*\b{concept}<", asserted)
+            if "" not in used:
+                bad.append(f"{header}: concept {concept}: no type in tests/static that it accepts")
+            if "!" not in used:
+                bad.append(f"{header}: concept {concept}: no type in tests/static that it refuses")
+            if not re.search(rf"^\*\*`(?:\w+::)*{concept}`\*\*", page, re.M):
+                bad.append(f"{header}: concept {concept}: not a paragraph of docs/concepts.md")
+    return bad, f"{count} concepts"
+
+
 def check_format(args):
     """clang-format leaves every C++ file as it is."""
     names = [p for p in tracked(args.root) if p.endswith((".hpp", ".cpp", ".h"))]

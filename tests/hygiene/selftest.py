@@ -86,6 +86,13 @@ expect("toplevel less", python("toplevel"), "README.md: missing")
 tree({header: GOOD + "// see /ho" + "me/someone/x\n"})
 expect("paths", python("paths"), "x.hpp:4")
 
+concept = "template <class T>\nconcept small = sizeof(T) < 8;\n"
+accepted, refused, named = "static_assert(small<int>);\n", "static_assert(!small<long>);\n", "**`small`** is\n"
+for given, text in (((accepted, refused, named), None), (("", refused, named), "that it accepts"),
+                    ((accepted, "", named), "that it refuses"), ((accepted, refused, ""), "not a paragraph")):
+    tree({header: GOOD + concept, "tests/static/x.cpp": given[0] + given[1], "docs/concepts.md": given[2]})
+    expect(f"concepts {text}", python("concepts"), text)
+
 shutil.rmtree(base, ignore_errors=True)
 print("\n".join(failures) or "every planted violation is reported")
 sys.exit(1 if failures else 0)

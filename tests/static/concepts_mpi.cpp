@@ -10,15 +10,13 @@
 #include <fabscope/stats/sparse_histogram.hpp>
 #include <fabscope/stats/top_k.hpp>
 #include <string>
+#include <support/archetypes/mpi.hpp>
 #include <support/archetypes/stats.hpp>
 
 namespace fs = fabscope;
 
 namespace {
 
-struct minimal {
-  void merge(const minimal&) noexcept;
-};
 struct throwing {
   void merge(const throwing&);
 };
@@ -34,7 +32,7 @@ struct without_empty {
   void merge(const without_empty&) noexcept;
 };
 
-static_assert(fs::mpi::mergeable<minimal>);
+static_assert(fs::mpi::mergeable<archetypes::mergeable>);
 static_assert(fs::mpi::mergeable<archetypes::accumulator>);
 static_assert(fs::mpi::mergeable<fs::histogram<5>>);
 static_assert(fs::mpi::mergeable<fs::sparse_histogram<64>>);
@@ -46,7 +44,7 @@ static_assert(!fs::mpi::mergeable<throwing>);
 static_assert(!fs::mpi::mergeable<owning>, "it would travel as its pointer");
 static_assert(!fs::mpi::mergeable<changes_the_other>);
 static_assert(!fs::mpi::mergeable<without_empty>);
-static_assert(!fs::mpi::mergeable<minimal*>);
+static_assert(!fs::mpi::mergeable<archetypes::mergeable*>);
 static_assert(!fs::mpi::mergeable<fs::counter_rate>, "samples in order cannot be added up");
 static_assert(!fs::mpi::mergeable<int>);
 

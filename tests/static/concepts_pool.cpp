@@ -42,6 +42,8 @@ static_assert(!fs::poolable<std::string>);
 static_assert(!fs::poolable<constructed>);
 static_assert(!fs::poolable<int&>);
 static_assert(!fs::poolable<void>);
+static_assert(fs::detail::lends_tag<lending>);
+static_assert(!fs::detail::lends_tag<plain>);
 
 struct throwing_get : archetypes::pool {
   pooled* get(magazine&);
@@ -92,7 +94,7 @@ static_assert(!fs::event_pool<int>);
 // A pool can be constant-initialised, and a magazine lie in a thread's zeroed memory.
 constinit fs::slot_pool<plain> global;
 static_assert(std::is_trivially_destructible_v<fs::slot_pool<plain>::magazine>);
-static_assert(sizeof(fs::slot_pool<plain>::magazine) == 264);
+static_assert(sizeof(fs::slot_pool<plain>::magazine) == 272);
 [[maybe_unused]] const void* const use = &global;
 
 }  // namespace
