@@ -14,6 +14,7 @@
 #include <fabscope/fabric/thread_state.hpp>
 #include <fabscope/scope/link.hpp>
 #include <fabscope/stats/fabric_rows.hpp>
+#include <fabscope/stats/in_flight_row.hpp>
 #include <fabscope/stats/interval_union.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -40,6 +41,7 @@ struct fabric_session {
   nic_row* nics = nullptr;  ///< of the process: busy time, device, line rate
   tally_row* tallies = nullptr;
   std::uint32_t tally_rows = 0;
+  in_flight_row* waiting = nullptr;  ///< places for the oldest operations: sends and such, receives
   std::uint32_t nic_labels[max_nics] = {};
   std::uint64_t nic_devices[max_nics] = {};
   std::uint64_t nic_rates[max_nics] = {};
@@ -91,7 +93,9 @@ struct fabric_session {
     nics = static_cast<nic_row*>(table->memory(nullptr, &key, nic_type, max_nics));
     tally_rows = registry::max_tallies + static_cast<std::uint32_t>(operation::count_);
     tallies = static_cast<tally_row*>(table->memory(nullptr, &key, tally_type, tally_rows));
-    if (nics == nullptr || tallies == nullptr) return false;
+    waiting = static_cast<in_flight_row*>(
+        table->memory(nullptr, &key, type<in_flight_row>(), 2 * in_flight_list::places));
+    if (nics == nullptr || tallies == nullptr || waiting == nullptr) return false;
     const fabscope_client client{sizeof(fabscope_client),
                                  0,
                                  "fabric",
@@ -142,7 +146,7 @@ struct fabric_session {
     std::uint64_t left[static_cast<std::size_t>(operation::count_)] = {};
     pool().for_each_taken([&](const context_slot& slot) noexcept {
       const auto op = static_cast<std::size_t>(slot.op());
-      if (!slot.is_done() && op < std::size(left)) ++left[op];
+      if (in_flight(slot) && op < std::size(left)) ++left[op];
     });
     for (std::uint32_t i = 0; i < std::size(left); ++i) {
       if (left[i] == 0) continue;
@@ -164,16 +168,43 @@ struct fabric_session {
   // time only at its end, after the time of shorter ones was summed.
   void add_operations_in_flight() noexcept {
     const std::uint64_t now = now_ticks(static_cast<clock_kind>(table->clock));
+    in_flight_list oldest[2];  // receives wait for their peers, and would hide the others
     pool().for_each_taken([&](const context_slot& slot) noexcept {
       const std::uint32_t generation = acquire_load(slot.pool_tag.generation);
-      if (slot.is_done() || is_receive(slot.op())) return;
-      const busy_interval one{acquire_load(slot.begin), now, slot.byte_now(context_slot::nic_byte)};
+      if (!in_flight(slot)) return;
+      const in_flight_row seen = seen_in(slot, now);
+      const busy_interval one{seen.begin, now, slot.byte_now(context_slot::nic_byte)};
+      const bool ours = slot.byte_now(context_slot::session_byte) == (number & 0xff);
       // Given back meanwhile: then begin may be another operation's.
       if (slot.is_done() || relaxed_load(slot.pool_tag.generation) != generation) return;
       if (one.begin == 0 || one.begin >= now || one.nic >= max_nics) return;
-      batch.push_back({one.begin > last_tick ? one.begin : last_tick, now, one.nic});
+      const bool receive = is_receive(static_cast<operation>(seen.op));
+      if (ours) oldest[receive ? 1 : 0].add(seen);
+      if (!receive) batch.push_back({one.begin > last_tick ? one.begin : last_tick, now, one.nic});
     });
     last_tick = now;
+    oldest[0].publish(waiting, 0);
+    oldest[1].publish(waiting + in_flight_list::places, in_flight_list::places);
+  }
+
+  // Of an endpoint that was closed nothing is: it was counted then.
+  static bool in_flight(const context_slot& slot) noexcept {
+    return !slot.is_done() &&
+           (slot.byte_now(context_slot::marks_byte) & context_slot::abandoned) == 0;
+  }
+
+  static in_flight_row seen_in(const context_slot& slot, std::uint64_t now) noexcept {
+    const std::uint64_t ends = relaxed_load(slot.ends);
+    in_flight_row out;
+    out.nic = static_cast<std::uint32_t>(ends);
+    out.local = static_cast<std::uint32_t>(ends >> 32);
+    out.remote = slot.remote();
+    out.begin = acquire_load(slot.begin);
+    out.seen = now;
+    out.bytes = slot.bytes();
+    out.cause = relaxed_load(slot.cause);
+    out.op = static_cast<std::uint8_t>(slot.op());
+    return out;
   }
 
   void publish_nic(std::uint32_t i, const thread_state* first) noexcept {

@@ -13,6 +13,7 @@
 #include <fabscope/session/report_extra.hpp>
 #include <fabscope/session/report_fabric.hpp>
 #include <fabscope/session/report_findings.hpp>
+#include <fabscope/session/report_in_flight.hpp>
 #include <fabscope/session/report_losses.hpp>
 #include <fabscope/session/report_scopes.hpp>
 #include <fabscope/session/segment_view.hpp>
@@ -91,6 +92,7 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   detail::print_process(text, data);
   detail::print_findings(text, data);
   detail::print_open(text, data);
+  detail::print_in_flight(text, data);
   detail::print_errors(text, data);
   detail::print_nics(text, data);
   detail::print_kinds(text, data);

@@ -10,6 +10,7 @@
 
 #include <fabscope/session/report_data.hpp>
 #include <fabscope/session/report_fabric_text.hpp>
+#include <fabscope/session/report_in_flight.hpp>
 #include <fabscope/session/report_losses.hpp>
 #include <fabscope/session/report_scopes.hpp>
 
@@ -155,6 +156,7 @@ inline void find_losses(std::vector<std::string>& out, const report_data& data) 
 inline void print_findings(std::string& to, const report_data& data) {
   std::vector<std::string> found;
   find_errors(found, data);
+  find_in_flight(found, data);
   find_gap(found, data);
   find_slow_link(found, data);
   find_slow_step(found, data);
