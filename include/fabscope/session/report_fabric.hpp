@@ -17,7 +17,7 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
-inline void print_nics(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_nics(std::string& to, const report_data& data) {
   if (data.nics.empty()) return;
   section(to, "nics");
   report_table table(
@@ -49,7 +49,7 @@ inline void print_nics(std::string& to, const report_data& data) {
 }
 
 /// All peers of a NIC together, with fine quantiles.
-inline void print_kinds(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_kinds(std::string& to, const report_data& data) {
   if (data.kinds.empty()) return;
   section(to, "operations");
   report_table table(
@@ -70,8 +70,9 @@ inline void print_kinds(std::string& to, const report_data& data) {
   table.print(to);
 }
 
-/// A line per pair of addresses, under it a row per kind and size, and a row per kind that failed.
-inline void print_links(std::string& to, const report_data& data) {
+/// A line per pair of addresses, under it a row per kind and size, and a row
+/// per kind that failed.
+FABSCOPE_NOINLINE inline void print_links(std::string& to, const report_data& data) {
   const std::vector<link_line> lines = link_lines(data);
   if (lines.empty()) return;
   section(to, "links");
@@ -89,11 +90,13 @@ inline void print_links(std::string& to, const report_data& data) {
   }
   table.print(to);
   to +=
-      "# size: bytes / count, with ~ if that is a mean. receives: from posting to completion.\n"
-      "# p50, p99: with < if only a limit is known; section operations has them by NIC.\n";
+      "# size: bytes / count, with ~ if that is a mean. receives: from "
+      "posting to completion.\n"
+      "# p50, p99: with < if only a limit is known; section operations has "
+      "them by NIC.\n";
 }
 
-inline void print_errors(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_errors(std::string& to, const report_data& data) {
   report_table failed({"<kind", "<error", "<stage", "count", "bytes", "<local", "<remote"});
   report_table again({"<kind", "retries", "stall_ms", "longest_ms", "<local", "<remote"});
   report_table closed({"<kind", "count", "bytes", "<local", "<remote"});
@@ -134,7 +137,7 @@ inline void print_errors(std::string& to, const report_data& data) {
   print(untimed, "not timed");
 }
 
-inline void print_queues(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_queues(std::string& to, const report_data& data) {
   if (data.queues.empty()) return;
   section(to, "completion queues");
   report_table table({"<cq", "tid", "polls", "entries", "empty", "<10us", "<100us", "<1ms", "<10ms",

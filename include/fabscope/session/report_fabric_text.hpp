@@ -21,12 +21,12 @@ std::string kind_of(const Row& row) {
   return row.used == row_is_other ? "(other)" : to_string(static_cast<operation>(row.op));
 }
 
-inline std::string level_of(std::uint8_t level) {
+FABSCOPE_NOINLINE inline std::string level_of(std::uint8_t level) {
   return level == level_untimed ? "untimed" : to_string(static_cast<completion_level>(level));
 }
 
 /// The smallest size of a class: 0, 1, 2+, 4+, ..., 1Ki+, 64Ki+, 1Mi+ ...
-inline std::string size_text(std::uint8_t size) {
+FABSCOPE_NOINLINE inline std::string size_text(std::uint8_t size) {
   if (size <= 1) return size == 0 ? "0" : "1";
   constexpr const char* prefixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
   const unsigned power = (size - 1U) % 64;
@@ -34,7 +34,7 @@ inline std::string size_text(std::uint8_t size) {
 }
 
 /// The error's name, as libfabric has it, and its number.
-inline std::string error_name(std::int32_t error) {
+FABSCOPE_NOINLINE inline std::string error_name(std::int32_t error) {
   struct named {
     int number;
     const char* name;
@@ -122,13 +122,15 @@ struct link_line {
   std::vector<std::string> cells;
 };
 
-inline std::string mean_size(std::uint64_t bytes, std::uint64_t count) {
+FABSCOPE_NOINLINE inline std::string mean_size(std::uint64_t bytes, std::uint64_t count) {
   if (count == 0) return unknown_text;
   return (bytes % count == 0 ? "" : "~") + whole((bytes + count / 2) / count);
 }
 
-/// A quantile of the sixteen buckets: the upper end of its bucket, or the maximum if that is less.
-inline std::string coarse_quantile(const report_data& data, const link_row& row, double q) {
+/// A quantile of the sixteen buckets: the upper end of its bucket, or the
+/// maximum if that is less.
+FABSCOPE_NOINLINE inline std::string coarse_quantile(const report_data& data, const link_row& row,
+                                                     double q) {
   std::uint64_t total = 0;
   for (const std::uint32_t n : row.histogram) total += n;
   if (total == 0) return unknown_text;
@@ -145,8 +147,10 @@ inline std::string coarse_quantile(const report_data& data, const link_row& row,
   return "<" + micros(data.ns(coarse_scale::low(bucket + 1)));
 }
 
-/// Where the link's operations are all that the NIC's fine histogram counted, its quantiles.
-inline std::string link_quantile(const report_data& data, const link_row& row, double q) {
+/// Where the link's operations are all that the NIC's fine histogram counted,
+/// its quantiles.
+FABSCOPE_NOINLINE inline std::string link_quantile(const report_data& data, const link_row& row,
+                                                   double q) {
   for (const nic_histogram_row& fine : data.kinds) {
     if (fine.nic != row.nic || fine.op != row.op || fine.size != row.size ||
         fine.level != row.level || fine.used == row_is_other || row.used == row_is_other) {
@@ -176,7 +180,8 @@ inline std::vector<std::string> link_cells(const report_data& data, const link_r
     cells.push_back(link_quantile(data, r, 0.99));
     cells.push_back(micros(sum / static_cast<double>(r.count)));
     cells.push_back(micros(data.ns(r.max)));
-    // A receive waits for its peer and an inject call only copies: neither time moved the bytes.
+    // A receive waits for its peer and an inject call only copies: neither time
+    // moved the bytes.
     const bool moves = !is_receive(op) && !is_inject(op) && r.used != row_is_other;
     cells.push_back(moves ? gigabytes(static_cast<double>(r.bytes), sum) : "-");
   }

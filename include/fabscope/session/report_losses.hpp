@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the records went, and what the library itself cost, in the text report. Layer: session.
+// Where the records went, and what the library itself cost, in the text report.
+// Layer: session.
 #pragma once
 
 #include <cstdint>
@@ -40,12 +41,13 @@ inline ring_counts all_rings(const report_data& data) noexcept {
   return sum;
 }
 
-/// In level count nobody reads the rings: they are there for the case of a crash.
+/// In level count nobody reads the rings: they are there for the case of a
+/// crash.
 inline bool flight_only(const report_data& data) noexcept {
   return data.view.head().level < static_cast<std::uint32_t>(level::record);
 }
 
-inline void print_losses(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_losses(std::string& to, const report_data& data) {
   section(to, "losses");
   if (data.extra.has_totals) {
     const record_totals& t = data.extra.totals;
@@ -58,7 +60,9 @@ inline void print_losses(std::string& to, const report_data& data) {
           " + overwritten " + whole(t.overwritten) + " + unread " + whole(t.unread) + "\n";
   }
   if (flight_only(data)) {
-    to += "# level count: records are only kept in the rings, sums are complete\n";
+    to +=
+        "# level count: records are only kept in the rings, sums are "
+        "complete\n";
   }
   report_table rings({"<thread", "tid", "produced", "read", "overwritten", "unread", "slots"});
   for (const segment_format::thread_entry& thread : data.view.threads()) {
@@ -83,7 +87,7 @@ inline void print_losses(std::string& to, const report_data& data) {
   }
 }
 
-inline void print_cost(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_cost(std::string& to, const report_data& data) {
   const segment_format::header& head = data.view.head();
   section(to, "own cost");
   const double duration = data.duration_ns();

@@ -16,7 +16,7 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
-inline void print_scopes(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_scopes(std::string& to, const report_data& data) {
   if (data.scopes.empty()) return;
   section(to, "scopes");
   report_table table(
@@ -43,7 +43,7 @@ inline void print_scopes(std::string& to, const report_data& data) {
 }
 
 /// What the threads of a process that did not finish were in the middle of.
-inline void print_open(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_open(std::string& to, const report_data& data) {
   if (relaxed_load(data.view.head().state) ==
       static_cast<std::uint32_t>(segment_format::state::finished)) {
     return;
@@ -61,7 +61,8 @@ inline void print_open(std::string& to, const report_data& data) {
   table.print(to);
 }
 
-/// The median of the steps' lengths: of an even number, the lower of the two in the middle.
+/// The median of the steps' lengths: of an even number, the lower of the two in
+/// the middle.
 inline std::uint64_t median_length(const std::vector<kept_step>& steps) {
   std::vector<std::uint64_t> lengths;
   for (const kept_step& step : steps) lengths.push_back(step.length());
@@ -76,7 +77,7 @@ inline std::vector<kept_step> slowest_first(const std::vector<kept_step>& steps)
       steps, [](const kept_step& s) { return std::tuple(~s.length(), s.number, s.begin, s.tid); });
 }
 
-inline void print_steps(std::string& to, const report_data& data) {
+FABSCOPE_NOINLINE inline void print_steps(std::string& to, const report_data& data) {
   if (data.steps.empty()) return;
   section(to, "steps");
   const std::vector<kept_step> slowest = slowest_first(data.steps);

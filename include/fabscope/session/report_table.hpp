@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,25 +23,25 @@ inline constexpr std::size_t report_width = 110;
 /// What stands where an input is missing.
 inline constexpr const char* unknown_text = "unknown";
 
-inline std::string decimal(double value, int decimals) {
+FABSCOPE_NOINLINE inline std::string decimal(double value, int decimals) {
   char text[352];
   std::snprintf(text, sizeof text, "%.*f", decimals, value);
   return text;
 }
-inline std::string whole(std::uint64_t value) { return std::to_string(value); }
+FABSCOPE_NOINLINE inline std::string whole(std::uint64_t value) { return std::to_string(value); }
 /// Microseconds with as many decimals as the value bears.
-inline std::string micros(double ns) {
+FABSCOPE_NOINLINE inline std::string micros(double ns) {
   const double us = ns / 1e3;
   return decimal(us, us < 1000 ? 3 : 1);
 }
-inline std::string millis(double ns) { return decimal(ns / 1e6, 3); }
+FABSCOPE_NOINLINE inline std::string millis(double ns) { return decimal(ns / 1e6, 3); }
 /// GB/s, GB being 10^9 bytes; unknown if no time passed.
-inline std::string gigabytes(double bytes, double ns) {
+FABSCOPE_NOINLINE inline std::string gigabytes(double bytes, double ns) {
   return ns > 0 ? decimal(bytes / ns, 3) : unknown_text;
 }
 
 /// A name as one word of printable characters: as it is, or as a JSON string.
-inline std::string word(std::string_view name, const char* none = unknown_text) {
+FABSCOPE_NOINLINE inline std::string word(std::string_view name, const char* none = unknown_text) {
   if (name.empty()) return none;
   bool plain = true;
   for (const char c : name) plain &= c > ' ' && c != '"' && c != 0x7f;
@@ -57,34 +58,42 @@ inline std::string word(std::string_view name, const char* none = unknown_text) 
   return std::string(writer.view());
 }
 
-/// Rows under column names; numbers to the right, names (columns that begin with '<'
-/// and a letter) to the left.
+/// Rows under column names; numbers to the right, names (columns that begin
+/// with '<' and a letter) to the left.
 class report_table {
  public:
-  explicit report_table(std::vector<std::string> columns, std::size_t indent = 0)
+  FABSCOPE_NOINLINE explicit report_table(std::initializer_list<const char*> columns,
+                                          std::size_t indent = 0)
       : indent_(indent) {
-    for (std::string& name : columns) {
-      const bool left = name.size() > 1 && name[0] == '<' && (name[1] < '0' || name[1] > '9');
+    std::vector<std::string> names;
+    for (const char* name : columns) {
+      const bool left = name[0] == '<' && name[1] != '\0' && (name[1] < '0' || name[1] > '9');
       left_.push_back(left);
-      if (left) name.erase(0, 1);
+      names.emplace_back(left ? name + 1 : name);
     }
-    widths_.resize(columns.size());
-    add(std::move(columns));
+    widths_.resize(names.size());
+    add(std::move(names));
   }
 
-  void add(std::vector<std::string> cells) {
+  /// Missing cells at its end stay empty.
+  FABSCOPE_NOINLINE void add(std::vector<std::string> cells) {
     cells.resize(widths_.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (cells[i].size() > widths_[i]) widths_[i] = cells[i].size();
     }
     rows_.push_back({{}, std::move(cells)});
   }
+  FABSCOPE_NOINLINE void add(std::initializer_list<std::string_view> cells) {
+    std::vector<std::string> own;
+    for (const std::string_view cell : cells) own.emplace_back(cell);
+    add(std::move(own));
+  }
   /// A line of its own between the rows.
-  void line(std::string text) { rows_.push_back({std::move(text), {}}); }
+  FABSCOPE_NOINLINE void line(std::string text) { rows_.push_back({std::move(text), {}}); }
 
   [[nodiscard]] bool empty() const noexcept { return rows_.size() <= 1; }
 
-  void print(std::string& to) const {
+  FABSCOPE_NOINLINE void print(std::string& to) const {
     std::size_t total = indent_;
     for (const std::size_t width : widths_) total += width + 2;
     const std::size_t gap = total - 2 <= report_width ? 2 : 1;
@@ -116,7 +125,7 @@ class report_table {
 };
 
 /// Begins a section.
-inline void section(std::string& to, const char* title) {
+FABSCOPE_NOINLINE inline void section(std::string& to, const char* title) {
   to += "\n== ";
   to += title;
   to += " ==\n";
