@@ -88,12 +88,18 @@ def check_lines(args):
 
 
 def check_macros(args):
-    """Macros that headers define begin with FABSCOPE_."""
+    """Macros that headers define begin with FABSCOPE_. No condition asks for anything but the compiler's own
+    macros, or in an adapter those of its third party: definitions of the user change neither code nor layout."""
     bad = []
     for name in headers(args.root):
-        text = read(args.root, "include/" + name)
+        text = read(args.root, "include/" + name).replace("\\\n", " ")
         bad += [f"{name}: defines {m}" for m in re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.M)
                 if not m.startswith("FABSCOPE_")]
+        third_party = r"|(?:FI|MPI|BOOST|OMPI|MPICH|NCCL)_\w+" if folder_of(name) in ADAPTERS else ""
+        for condition in re.findall(r"^[ \t]*#[ \t]*(?:if|elif|ifdef|ifndef)\b(.*)$", text, re.M):
+            condition = re.sub(r"//.*|<[^>]*>", "", condition)
+            bad += [f"{name}: a condition asks for {word}" for word in re.findall(r"\b[A-Za-z_]\w*", condition)
+                    if not re.fullmatch(r"defined|__\w+" + third_party, word)]
     return bad, ""
 
 
