@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the concept of the core folder accepts and refuses. Compiling is the test.
+// What the concepts of the core folder accept and refuse. Compiling is the test.
 #include <cstdint>
 #include <fabscope/core/relaxed.hpp>
+#include <fabscope/core/word_access.hpp>
+#include <support/archetypes/core.hpp>
 
 namespace fs = fabscope;
 
@@ -21,5 +23,30 @@ static_assert(!fs::shared_word<level>);
 static_assert(!fs::shared_word<word>);
 static_assert(!fs::shared_word<std::uint64_t&>);
 static_assert(!fs::shared_word<void*>);
+
+struct throwing_load : archetypes::accessor {
+  template <class Word>
+  static Word relaxed_load(const Word& word);
+};
+struct blind_store : archetypes::accessor {
+  static void release_store(const std::uint64_t&, int) noexcept;
+  template <class Word>
+  static void relaxed_store(Word&) noexcept;
+};
+struct silent_exchange : archetypes::accessor {
+  template <class Word>
+  static void exchange_acquire(Word&, Word&, Word) noexcept;
+};
+struct no_copy : archetypes::accessor {
+  static void copy() noexcept;
+};
+
+static_assert(fs::word_accessor<fs::word_access>);
+static_assert(fs::word_accessor<archetypes::accessor>);
+static_assert(!fs::word_accessor<throwing_load>);
+static_assert(!fs::word_accessor<blind_store>);
+static_assert(!fs::word_accessor<silent_exchange>);
+static_assert(!fs::word_accessor<no_copy>);
+static_assert(!fs::word_accessor<int>);
 
 }  // namespace

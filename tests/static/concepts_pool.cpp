@@ -5,6 +5,7 @@
 #include <fabscope/pool/concepts.hpp>
 #include <fabscope/pool/slot_pool.hpp>
 #include <string>
+#include <support/archetypes/core.hpp>
 #include <support/archetypes/pool.hpp>
 #include <type_traits>
 
@@ -101,3 +102,4 @@ static_assert(sizeof(fs::slot_pool<plain>::magazine) == 272);
 
 // The pool asks no more of what it holds than poolable does.
 template class fs::slot_pool<archetypes::pooled>;
+template class fs::slot_pool<archetypes::pooled, archetypes::accessor>;

@@ -7,6 +7,7 @@
 #include <fabscope/ring/spsc_ring.hpp>
 #include <span>
 #include <string>
+#include <support/archetypes/core.hpp>
 #include <support/archetypes/ring.hpp>
 #include <type_traits>
 
@@ -103,3 +104,6 @@ static_assert(std::is_trivially_copyable_v<fs::ring_cursor>);
 
 template class fs::spsc_ring<archetypes::slot_record>;
 template class fs::mpsc_ring<archetypes::slot_record>;
+template class fs::spsc_ring<archetypes::slot_record, archetypes::accessor>;
+template class fs::mpsc_ring<archetypes::slot_record, archetypes::accessor>;
+template class fs::basic_overwrite_reader<archetypes::accessor>;

@@ -15,8 +15,8 @@
 
 #include <fabscope/core/config.hpp>
 #include <fabscope/core/handle.hpp>
-#include <fabscope/core/relaxed.hpp>
 #include <fabscope/core/result.hpp>
+#include <fabscope/core/word_access.hpp>
 #include <fabscope/pool/concepts.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -50,7 +50,7 @@ struct pool_slot<T> {
 /// calling thread. Progress: lock-free; wait-free while the magazine has what is wanted. Errors:
 /// get() gives null when all slots are taken or lie in other threads' magazines, and counts it.
 /// Cost: get and put together 1 to 2 ns out of a magazine. No system call after reserve().
-template <poolable T>
+template <poolable T, word_accessor Access = word_access>
 class FABSCOPE_VISIBLE slot_pool {
  public:
   using value_type = T;
@@ -111,7 +111,7 @@ class FABSCOPE_VISIBLE slot_pool {
       object = mine.slot_[--mine.count_];
     }
     slot_tag& tag = tag_of(object);
-    relaxed_add(tag.generation, 1);  // odd
+    Access::relaxed_add(tag.generation, 1);  // odd
     return object;
   }
 
@@ -121,10 +121,10 @@ class FABSCOPE_VISIBLE slot_pool {
     if (!owns(object)) [[unlikely]]
       return misused();
     slot_tag& tag = tag_of(object);
-    const std::uint32_t generation = relaxed_load(tag.generation);
+    const std::uint32_t generation = Access::relaxed_load(tag.generation);
     if ((generation & 1U) == 0) [[unlikely]]
       return misused();
-    relaxed_store(tag.generation, generation + 1);  // even
+    Access::relaxed_store(tag.generation, generation + 1);  // even
     T* const earlier = mine.latest_;
     mine.latest_ = object;
     if (earlier != nullptr) store(mine, earlier);
@@ -146,7 +146,7 @@ class FABSCOPE_VISIBLE slot_pool {
   [[nodiscard]] FABSCOPE_HIDDEN handle handle_of(const T* object) const noexcept {
     if (object == nullptr) return handle::tombstone();
     const slot_tag& tag = tag_of(const_cast<T*>(object));
-    return handle(index_of(object), relaxed_load(tag.generation) + seed_);
+    return handle(index_of(object), Access::relaxed_load(tag.generation) + seed_);
   }
 
   /// The object of a handle, or null if it is null, a tombstone, foreign, or its object was put
@@ -155,7 +155,7 @@ class FABSCOPE_VISIBLE slot_pool {
   [[nodiscard]] FABSCOPE_HIDDEN T* find(handle name) const noexcept {
     if (!name.may_live() || name.index() >= carved()) return nullptr;
     T* object = object_at(name.index());
-    const std::uint32_t generation = relaxed_load(tag_of(object).generation);
+    const std::uint32_t generation = Access::relaxed_load(tag_of(object).generation);
     return generation + seed_ == name.generation() ? object : nullptr;
   }
 
@@ -172,7 +172,7 @@ class FABSCOPE_VISIBLE slot_pool {
     const std::uint32_t end = carved();
     for (std::uint32_t i = 0; i < end; ++i) {
       T* object = object_at(i);
-      if ((relaxed_load(tag_of(object).generation) & 1U) != 0) visit(*object);
+      if ((Access::relaxed_load(tag_of(object).generation) & 1U) != 0) visit(*object);
     }
   }
 
@@ -194,15 +194,15 @@ class FABSCOPE_VISIBLE slot_pool {
   [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t capacity() const noexcept { return capacity_; }
   /// Slots that have ever been handed to a magazine; never shrinks.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint32_t carved() const noexcept {
-    return relaxed_load(carved_);
+    return Access::relaxed_load(carved_);
   }
   /// Calls of get() that found every slot taken.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t refused_total() const noexcept {
-    return relaxed_load(refused_);
+    return Access::relaxed_load(refused_);
   }
   /// Calls of put() with something that was not a taken slot.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t misused_total() const noexcept {
-    return relaxed_load(misused_);
+    return Access::relaxed_load(misused_);
   }
 
  private:
@@ -233,7 +233,7 @@ class FABSCOPE_VISIBLE slot_pool {
   static constexpr std::uint64_t bump = std::uint64_t{1} << 32;
 
   FABSCOPE_HIDDEN FABSCOPE_NOINLINE bool refill(magazine& mine) noexcept {
-    std::uint64_t head = acquire_load(free_);  // pairs with give_back
+    std::uint64_t head = Access::acquire_load(free_);  // pairs with give_back
     while (static_cast<std::uint32_t>(head) != 0) {
       std::uint32_t number = static_cast<std::uint32_t>(head);
       std::uint32_t count = 0;
@@ -242,11 +242,10 @@ class FABSCOPE_VISIBLE slot_pool {
         // or newer link, always a number inside the range, and the exchange below fails.
         T* object = object_at(number - 1);
         mine.slot_[count++] = object;
-        number = relaxed_load(tag_of(object).next);
+        number = Access::relaxed_load(tag_of(object).next);
       }
       const std::uint64_t rest = ((head & ~(bump - 1)) + bump) | number;
-      if (__atomic_compare_exchange_n(&free_, &head, rest, true, __ATOMIC_ACQUIRE,
-                                      __ATOMIC_ACQUIRE)) {  // pairs with give_back
+      if (Access::exchange_acquire(free_, head, rest)) {  // pairs with give_back
         mine.count_ = count;
         return true;
       }
@@ -255,14 +254,13 @@ class FABSCOPE_VISIBLE slot_pool {
   }
 
   FABSCOPE_HIDDEN bool carve(magazine& mine) noexcept {
-    std::uint32_t first = relaxed_load(carved_);
+    std::uint32_t first = Access::relaxed_load(carved_);
     do {
       if (first == capacity_) {
-        __atomic_fetch_add(&refused_, 1, __ATOMIC_RELAXED);
+        Access::fetch_add(refused_, 1);
         return false;
       }
-    } while (!__atomic_compare_exchange_n(&carved_, &first, first + batch_slots, true,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!Access::exchange_relaxed(carved_, first, first + batch_slots));
     for (std::uint32_t i = 0; i < batch_slots; ++i) {
       mine.slot_[i] = object_at(first + batch_slots - 1 - i);  // the lowest address goes out first
     }
@@ -273,24 +271,21 @@ class FABSCOPE_VISIBLE slot_pool {
   // Links the oldest `count` slots of the magazine into a chain and pushes it with one exchange.
   FABSCOPE_HIDDEN FABSCOPE_NOINLINE void give_back(magazine& mine, std::uint32_t count) noexcept {
     for (std::uint32_t i = 0; i + 1 < count; ++i) {
-      relaxed_store(tag_of(mine.slot_[i]).next, index_of(mine.slot_[i + 1]) + 1);
+      Access::relaxed_store(tag_of(mine.slot_[i]).next, index_of(mine.slot_[i + 1]) + 1);
     }
     slot_tag& last = tag_of(mine.slot_[count - 1]);
     const std::uint64_t first = index_of(mine.slot_[0]) + std::uint64_t{1};
-    std::uint64_t head = relaxed_load(free_);
+    std::uint64_t head = Access::relaxed_load(free_);
     std::uint64_t pushed;
     do {
-      relaxed_store(last.next, static_cast<std::uint32_t>(head));
+      Access::relaxed_store(last.next, static_cast<std::uint32_t>(head));
       pushed = ((head & ~(bump - 1)) + bump) | first;
-    } while (!__atomic_compare_exchange_n(&free_, &head, pushed, true, __ATOMIC_RELEASE,  // refill
-                                          __ATOMIC_RELAXED));
+    } while (!Access::exchange_release(free_, head, pushed));  // pairs with refill
     mine.count_ -= count;
     for (std::uint32_t i = 0; i < mine.count_; ++i) mine.slot_[i] = mine.slot_[i + count];
   }
 
-  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void misused() noexcept {
-    __atomic_fetch_add(&misused_, 1, __ATOMIC_RELAXED);
-  }
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void misused() noexcept { Access::fetch_add(misused_, 1); }
 
   // Read by every call, written once.
   std::uintptr_t base_ = 0;

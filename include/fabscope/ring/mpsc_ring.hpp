@@ -20,8 +20,8 @@
 #include <utility>
 
 #include <fabscope/core/config.hpp>
-#include <fabscope/core/relaxed.hpp>
 #include <fabscope/core/result.hpp>
+#include <fabscope/core/word_access.hpp>
 #include <fabscope/ring/concepts.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -54,7 +54,7 @@ struct mpsc_slot {
 /// One that died there never does; abandon_oldest() then gives its slot back.
 /// Errors: a record that finds the ring full is dropped and counted. At rest, what producers tried
 /// is popped_total() + approx_size() + abandoned_total() + dropped_total().
-template <class T>
+template <class T, word_accessor Access = word_access>
   requires std::is_trivially_copyable_v<T>
 class FABSCOPE_VISIBLE mpsc_ring {
  public:
@@ -123,36 +123,35 @@ class FABSCOPE_VISIBLE mpsc_ring {
     const claim mine = try_claim();
     if (!mine) [[unlikely]]
       return false;
-    *mine.record = record;
+    Access::copy(*mine.record, record);
     publish(mine);
     return true;
   }
 
   /// Takes a slot, to be written in place and published by the same producer.  Threads: producers.
   [[nodiscard]] FABSCOPE_HIDDEN claim try_claim() noexcept {
-    std::uint64_t tail = relaxed_load(control_->tail);
+    std::uint64_t tail = Access::relaxed_load(control_->tail);
     for (;;) {
       slot& here = slots_[tail & mask_];
-      const std::uint64_t turn = acquire_load(here.turn);  // pairs with the release in take
+      const std::uint64_t turn = Access::acquire_load(here.turn);  // pairs with the release in take
       const std::uint64_t wanted = tail >> log2_ << 1;
       if (turn == wanted) {
         // Relaxed: what the slot holds is handed over by its turn, not by the tail.
-        if (__atomic_compare_exchange_n(&control_->tail, &tail, tail + 1, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED)) {
+        if (Access::exchange_relaxed(control_->tail, tail, tail + 1)) {
           return claim{&here.record, tail};
         }
       } else if (turn < wanted) {
-        __atomic_fetch_add(&control_->dropped, 1, __ATOMIC_RELAXED);
+        Access::fetch_add(control_->dropped, 1);
         return claim{};
       } else {
-        tail = relaxed_load(control_->tail);  // others were here meanwhile
+        tail = Access::relaxed_load(control_->tail);  // others were here meanwhile
       }
     }
   }
   /// Hands a claimed record to the consumer.  Threads: the producer that claimed it.
   FABSCOPE_HIDDEN void publish(const claim& mine) noexcept {
     // Pairs with the acquire in take.
-    release_store(slots_[mine.number & mask_].turn, (mine.number >> log2_ << 1) + 1);
+    Access::release_store(slots_[mine.number & mask_].turn, (mine.number >> log2_ << 1) + 1);
   }
 
   /// Shows the stored records, oldest first, as spans of one, and takes them out; returns how many.
@@ -166,20 +165,22 @@ class FABSCOPE_VISIBLE mpsc_ring {
   /// consumer.
   [[nodiscard]] FABSCOPE_HIDDEN std::size_t pop_batch(std::span<T> out) noexcept {
     T* to = out.data();
-    return take(out.size(), [&to](std::span<const T> one) noexcept { *to++ = one.front(); });
+    return take(out.size(),
+                [&to](std::span<const T> one) noexcept { Access::copy(*to++, one.front()); });
   }
 
   /// Gives up the oldest record if it was claimed and not published, so that those behind it come
   /// out; false if there is none. To be called when the producer is known to be dead: one that is
   /// alive after all would write into a slot that has another owner.  Threads: the consumer.
   FABSCOPE_HIDDEN bool abandon_oldest() noexcept {
-    const std::uint64_t head = relaxed_load(control_->head);
+    const std::uint64_t head = Access::relaxed_load(control_->head);
     slot& here = slots_[head & mask_];
     const std::uint64_t waiting = head >> log2_ << 1;
-    if (head == pushed_total() || acquire_load(here.turn) != waiting) return false;
-    release_store(control_->head, head + 1);  // pairs with approx_size
-    release_store(control_->abandoned, relaxed_load(control_->abandoned) + 1);  // and popped_total
-    release_store(here.turn, waiting + 2);  // pairs with the acquire in try_claim
+    if (head == pushed_total() || Access::acquire_load(here.turn) != waiting) return false;
+    Access::release_store(control_->head, head + 1);  // pairs with approx_size
+    Access::release_store(control_->abandoned,
+                          Access::relaxed_load(control_->abandoned) + 1);  // and popped_total
+    Access::release_store(here.turn, waiting + 2);  // pairs with the acquire in try_claim
     return true;
   }
 
@@ -189,25 +190,27 @@ class FABSCOPE_VISIBLE mpsc_ring {
   }
   /// Records refused because the ring was full.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t dropped_total() const noexcept {
-    return relaxed_load(control_->dropped);
+    return Access::relaxed_load(control_->dropped);
   }
   /// Records accepted, published or not.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t pushed_total() const noexcept {
-    return relaxed_load(control_->tail);
+    return Access::relaxed_load(control_->tail);
   }
   /// Records taken out.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t popped_total() const noexcept {
-    const std::uint64_t gone = acquire_load(control_->abandoned);  // first: it follows the head
-    return relaxed_load(control_->head) - gone;
+    const std::uint64_t gone =
+        Access::acquire_load(control_->abandoned);  // first: it follows the head
+    return Access::relaxed_load(control_->head) - gone;
   }
   /// Records that a dead producer left unfinished.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t abandoned_total() const noexcept {
-    return relaxed_load(control_->abandoned);
+    return Access::relaxed_load(control_->abandoned);
   }
   /// Old by the time it is returned, unless the caller is the only one at work.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN bool was_empty() const noexcept { return approx_size() == 0; }
   [[nodiscard]] FABSCOPE_HIDDEN std::size_t approx_size() const noexcept {
-    const std::uint64_t head = acquire_load(control_->head);  // first: it never passes the tail
+    const std::uint64_t head =
+        Access::acquire_load(control_->head);  // first: it never passes the tail
     return static_cast<std::size_t>(pushed_total() - head);
   }
 
@@ -218,15 +221,15 @@ class FABSCOPE_VISIBLE mpsc_ring {
 
   template <class Consumer>
   FABSCOPE_HIDDEN std::size_t take(std::size_t most, Consumer&& consumer) noexcept {
-    const std::uint64_t begin = relaxed_load(control_->head);
+    const std::uint64_t begin = Access::relaxed_load(control_->head);
     std::uint64_t head = begin;
     for (; head - begin < most; ++head) {
       slot& here = slots_[head & mask_];
       const std::uint64_t stored = (head >> log2_ << 1) + 1;
-      if (acquire_load(here.turn) != stored) break;  // pairs with the release in publish
+      if (Access::acquire_load(here.turn) != stored) break;  // pairs with the release in publish
       consumer(std::span<const T>(&here.record, 1));
-      release_store(control_->head, head + 1);  // pairs with approx_size
-      release_store(here.turn, stored + 1);     // may be overwritten; pairs with try_claim
+      Access::release_store(control_->head, head + 1);  // pairs with approx_size
+      Access::release_store(here.turn, stored + 1);     // may be overwritten; pairs with try_claim
     }
     return static_cast<std::size_t>(head - begin);
   }

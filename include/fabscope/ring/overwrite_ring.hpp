@@ -20,7 +20,7 @@
 #include <utility>
 
 #include <fabscope/core/config.hpp>
-#include <fabscope/core/relaxed.hpp>
+#include <fabscope/core/word_access.hpp>
 #include <fabscope/ring/concepts.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -32,11 +32,13 @@ struct FABSCOPE_VISIBLE slot_line {
 static_assert(sizeof(slot_line) == 64);
 
 /// Writes a ring.  Threads: one, against any number of readers.  Progress: wait-free.
-class FABSCOPE_VISIBLE overwrite_writer {
+template <word_accessor Access = word_access>
+class FABSCOPE_VISIBLE basic_overwrite_writer {
  public:
-  FABSCOPE_HIDDEN constexpr overwrite_writer() noexcept = default;
+  FABSCOPE_HIDDEN constexpr basic_overwrite_writer() noexcept = default;
   /// `slots` points to mask + 1 slots, a power of two and at least 2.
-  FABSCOPE_HIDDEN overwrite_writer(std::uint64_t* head, void* slots, std::uint64_t mask) noexcept
+  FABSCOPE_HIDDEN basic_overwrite_writer(std::uint64_t* head, void* slots,
+                                         std::uint64_t mask) noexcept
       : head_(head), slots_(static_cast<slot_line*>(slots)), mask_(mask) {}
 
   /// Stores a record over the oldest one.  Cost: one load, one store per word of the record, one
@@ -44,9 +46,9 @@ class FABSCOPE_VISIBLE overwrite_writer {
   template <slot_record Record>
   FABSCOPE_ALWAYS_INLINE void push(const Record& record) noexcept {
     std::uint64_t& head = *head_;
-    const std::uint64_t number = relaxed_load(head);
+    const std::uint64_t number = Access::relaxed_load(head);
     store(slots_[number & mask_], record, std::make_index_sequence<sizeof(Record) / 8>());
-    release_store(head, number + 1);  // pairs with the acquire in overwrite_reader::head
+    Access::release_store(head, number + 1);  // pairs with the acquire in overwrite_reader::head
   }
 
   /// The same from words in registers: a record with members smaller than a word, put together with
@@ -55,15 +57,15 @@ class FABSCOPE_VISIBLE overwrite_writer {
     requires(sizeof...(Words) >= 1 && sizeof...(Words) <= 8 && ((sizeof(Words) == 8) && ...))
   FABSCOPE_ALWAYS_INLINE void push_words(Words... words) noexcept {
     std::uint64_t& head = *head_;
-    const std::uint64_t number = relaxed_load(head);
+    const std::uint64_t number = Access::relaxed_load(head);
     std::uint64_t* to = slots_[number & mask_].word;
-    (release_store(*to++, words), ...);  // pairs with the acquire in overwrite_reader::copy
-    release_store(head, number + 1);
+    (Access::release_store(*to++, words), ...);  // pairs with the acquire in overwrite_reader::copy
+    Access::release_store(head, number + 1);
   }
 
   /// Records written so far, which is the number of the next one.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t written_total() const noexcept {
-    return relaxed_load(*head_);
+    return Access::relaxed_load(*head_);
   }
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
@@ -71,7 +73,7 @@ class FABSCOPE_VISIBLE overwrite_writer {
   template <class Record, std::size_t... Index>
   FABSCOPE_ALWAYS_INLINE static void store(slot_line& slot, const Record& record,
                                            std::index_sequence<Index...>) noexcept {
-    (release_store(slot.word[Index], word_of<Index>(record)),
+    (Access::release_store(slot.word[Index], word_of<Index>(record)),
      ...);  // pairs with overwrite_reader::copy
   }
   template <std::size_t Index, class Record>
@@ -85,6 +87,7 @@ class FABSCOPE_VISIBLE overwrite_writer {
   slot_line* slots_ = nullptr;
   std::uint64_t mask_ = 0;
 };
+using overwrite_writer = basic_overwrite_writer<>;
 
 /// How far a reader is. read + overwritten always equals the distance that `next` has moved.
 struct FABSCOPE_VISIBLE ring_cursor {
@@ -96,15 +99,16 @@ struct FABSCOPE_VISIBLE ring_cursor {
 /// Reads a ring while its thread writes, or after that thread's process died.
 /// Threads: any number of readers, each with its own cursor.  Progress: lock-free; the writer never
 /// notices.
-class FABSCOPE_VISIBLE overwrite_reader {
+template <word_accessor Access = word_access>
+class FABSCOPE_VISIBLE basic_overwrite_reader {
  public:
-  FABSCOPE_HIDDEN constexpr overwrite_reader() noexcept = default;
-  FABSCOPE_HIDDEN overwrite_reader(const std::uint64_t* head, const void* slots,
-                                   std::uint64_t mask) noexcept
+  FABSCOPE_HIDDEN constexpr basic_overwrite_reader() noexcept = default;
+  FABSCOPE_HIDDEN basic_overwrite_reader(const std::uint64_t* head, const void* slots,
+                                         std::uint64_t mask) noexcept
       : head_(head), slots_(static_cast<const slot_line*>(slots)), mask_(mask) {}
 
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t head() const noexcept {
-    return acquire_load(*head_);  // pairs with the release in overwrite_writer::push
+    return Access::acquire_load(*head_);  // pairs with the release in overwrite_writer::push
   }
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t capacity() const noexcept { return mask_ + 1; }
 
@@ -161,12 +165,14 @@ class FABSCOPE_VISIBLE overwrite_reader {
     cursor.next = number;
   }
   FABSCOPE_HIDDEN static void copy(const slot_line& from, slot_line& to) noexcept {
-    for (int i = 0; i < 8; ++i) to.word[i] = acquire_load(from.word[i]);  // pairs with store
+    for (int i = 0; i < 8; ++i)
+      to.word[i] = Access::acquire_load(from.word[i]);  // pairs with store
   }
 
   const std::uint64_t* head_ = nullptr;
   const slot_line* slots_ = nullptr;
   std::uint64_t mask_ = 0;
 };
+using overwrite_reader = basic_overwrite_reader<>;
 
 FABSCOPE_NAMESPACE_END

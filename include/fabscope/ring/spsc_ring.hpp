@@ -13,8 +13,8 @@
 #include <utility>
 
 #include <fabscope/core/config.hpp>
-#include <fabscope/core/relaxed.hpp>
 #include <fabscope/core/result.hpp>
+#include <fabscope/core/word_access.hpp>
 #include <fabscope/ring/concepts.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -37,7 +37,7 @@ struct spsc_control {
 /// (place, attach), for example shared between processes.
 /// Threads: one producer (try_push), one consumer (pop_batch, consume), any number of observers.
 /// Progress: wait-free.  Errors: a record that finds the ring full is dropped and counted.
-template <class T>
+template <class T, word_accessor Access = word_access>
   requires std::is_trivially_copyable_v<T>
 class FABSCOPE_VISIBLE spsc_ring {
  public:
@@ -97,16 +97,16 @@ class FABSCOPE_VISIBLE spsc_ring {
   /// Cost: one release store; one acquire load when the ring looks full.
   [[nodiscard]] FABSCOPE_HIDDEN bool try_push(const T& record) noexcept {
     detail::spsc_control& c = *control_;
-    const std::uint64_t tail = relaxed_load(c.tail);
+    const std::uint64_t tail = Access::relaxed_load(c.tail);
     if (tail - c.head_seen > mask_) [[unlikely]] {
-      c.head_seen = acquire_load(c.head);  // pairs with the release in consume
+      c.head_seen = Access::acquire_load(c.head);  // pairs with the release in consume
       if (tail - c.head_seen > mask_) {
-        relaxed_add(c.dropped, 1);
+        Access::relaxed_add(c.dropped, 1);
         return false;
       }
     }
-    slots_[tail & mask_] = record;
-    release_store(c.tail, tail + 1);  // pairs with the acquire in consume
+    Access::copy(slots_[tail & mask_], record);
+    Access::release_store(c.tail, tail + 1);  // pairs with the acquire in consume
     return true;
   }
 
@@ -122,7 +122,7 @@ class FABSCOPE_VISIBLE spsc_ring {
   [[nodiscard]] FABSCOPE_HIDDEN std::size_t pop_batch(std::span<T> out) noexcept {
     T* to = out.data();
     return take(out.size(), [&to](std::span<const T> part) noexcept {
-      for (const T& record : part) *to++ = record;
+      for (const T& record : part) Access::copy(*to++, record);
     });
   }
 
@@ -132,15 +132,15 @@ class FABSCOPE_VISIBLE spsc_ring {
   }
   /// Records refused because the ring was full.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t dropped_total() const noexcept {
-    return relaxed_load(control_->dropped);
+    return Access::relaxed_load(control_->dropped);
   }
   /// Records accepted.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t pushed_total() const noexcept {
-    return relaxed_load(control_->tail);
+    return Access::relaxed_load(control_->tail);
   }
   /// Records taken out.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t popped_total() const noexcept {
-    return relaxed_load(control_->head);
+    return Access::relaxed_load(control_->head);
   }
   /// Old by the time it is returned, unless the caller is the only one at work.  Threads: any.
   [[nodiscard]] FABSCOPE_HIDDEN bool was_empty() const noexcept {
@@ -158,10 +158,10 @@ class FABSCOPE_VISIBLE spsc_ring {
   template <class Consumer>
   FABSCOPE_HIDDEN std::size_t take(std::size_t most, Consumer&& consumer) noexcept {
     detail::spsc_control& c = *control_;
-    const std::uint64_t head = relaxed_load(c.head);
+    const std::uint64_t head = Access::relaxed_load(c.head);
     std::uint64_t available = c.tail_seen - head;
     if (available < most) {
-      c.tail_seen = acquire_load(c.tail);  // pairs with the release in try_push
+      c.tail_seen = Access::acquire_load(c.tail);  // pairs with the release in try_push
       available = c.tail_seen - head;
     }
     if (available == 0) return 0;
@@ -171,7 +171,8 @@ class FABSCOPE_VISIBLE spsc_ring {
     const std::size_t front = count < to_end ? count : to_end;
     consumer(std::span<const T>(slots_ + first, front));
     if (front < count) consumer(std::span<const T>(slots_, count - front));
-    release_store(c.head, head + count);  // the slots may be overwritten; pairs with try_push
+    Access::release_store(c.head,
+                          head + count);  // the slots may be overwritten; pairs with try_push
     return count;
   }
   FABSCOPE_HIDDEN void swap(spsc_ring& other) noexcept {

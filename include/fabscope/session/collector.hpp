@@ -10,6 +10,7 @@
 #include <fabscope/clock/clock_map.hpp>
 #include <fabscope/event/record.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
+#include <fabscope/session/drain_thread.hpp>
 #include <fabscope/session/segment.hpp>
 #include <fabscope/session/sink_binding.hpp>
 
@@ -88,20 +89,8 @@ class collector {
   static constexpr std::size_t batch = 1024;
 
   std::uint32_t drain(segment_format::thread_entry& thread) noexcept {
-    const overwrite_reader ring(&thread.head, thread.live.slots, thread.ring_mask);
-    ring_cursor cursor{thread.next, thread.read, thread.overwritten};
-    // What comes while we read waits for the next round, so that a fast thread cannot keep us here.
-    const std::uint64_t until = ring.head();
-    const std::uint64_t fill = (until - cursor.next) * 256 / ring.capacity();
-    while (cursor.next < until) {
-      const auto records = ring.poll(cursor, std::span<slot_line>(lines_, batch));
-      relaxed_store(thread.next, cursor.next);
-      relaxed_store(thread.read, cursor.read);
-      relaxed_store(thread.overwritten, cursor.overwritten);
-      if (records.empty()) break;
-      dispatch(records);
-    }
-    return fill > 256 ? 256 : static_cast<std::uint32_t>(fill);
+    return drain_thread(thread, std::span<slot_line>(lines_, batch),
+                        [this](std::span<const slot_line> records) { dispatch(records); });
   }
 
   void dispatch(std::span<const slot_line> records) noexcept {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include <fabscope/core/word_access.hpp>
 #include <fabscope/ring/overwrite_ring.hpp>
 #include <fabscope/session/segment.hpp>
 
@@ -22,7 +23,8 @@ namespace detail {
 /// Slots of threads in the segment. A slot that a thread has left is given to a later thread
 /// together with its ring and its tables, so that memory follows the largest number of threads at
 /// one time, and sums go on. Threads: one at a time (the session's lock), except where said.
-class thread_registry {
+template <word_accessor Access = word_access>
+class basic_thread_registry {
  public:
   void start(segment& memory, std::uint32_t ring_slots) noexcept {
     segment_ = &memory;
@@ -38,9 +40,10 @@ class thread_registry {
       ++base.head.threads_refused;
       return nullptr;
     }
-    relaxed_store(entry->tid, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
+    Access::relaxed_store(entry->tid, static_cast<std::uint32_t>(::syscall(SYS_gettid)));
     read_name(entry->name);
-    relaxed_store(entry->state, static_cast<std::uint32_t>(segment_format::thread_state::live));
+    Access::relaxed_store(entry->state,
+                          static_cast<std::uint32_t>(segment_format::thread_state::live));
     return &entry->live;
   }
 
@@ -48,8 +51,8 @@ class thread_registry {
   void detach(fabscope_thread* thread) noexcept {
     thread->cause = 0;
     thread->scopes = thread->scopes >> 32 << 32;
-    release_store(segment_->base().threads[thread->id].state,
-                  static_cast<std::uint32_t>(segment_format::thread_state::ended));
+    Access::release_store(segment_->base().threads[thread->id].state,
+                          static_cast<std::uint32_t>(segment_format::thread_state::ended));
   }
 
   /// Gives ended threads' slots back once their records have been read, or at once where nobody
@@ -58,12 +61,13 @@ class thread_registry {
     segment_format::base& base = segment_->base();
     for (std::uint32_t i = 0; i < base.head.threads.count; ++i) {
       segment_format::thread_entry& entry = base.threads[i];
-      if (acquire_load(entry.state) !=
+      if (Access::acquire_load(entry.state) !=
           static_cast<std::uint32_t>(segment_format::thread_state::ended)) {
         continue;
       }
-      if (records_are_read && entry.next != acquire_load(entry.head)) continue;
-      relaxed_store(entry.state, static_cast<std::uint32_t>(segment_format::thread_state::free));
+      if (records_are_read && entry.next != Access::acquire_load(entry.head)) continue;
+      Access::relaxed_store(entry.state,
+                            static_cast<std::uint32_t>(segment_format::thread_state::free));
     }
   }
 
@@ -102,7 +106,7 @@ class thread_registry {
   static segment_format::thread_entry* take_free(segment_format::base& base) noexcept {
     for (std::uint32_t i = 0; i < base.head.threads.count; ++i) {
       segment_format::thread_entry& entry = base.threads[i];
-      if (relaxed_load(entry.state) ==
+      if (Access::relaxed_load(entry.state) ==
           static_cast<std::uint32_t>(segment_format::thread_state::free)) {
         return &entry;
       }
@@ -119,7 +123,7 @@ class thread_registry {
     entry.ring_offset = ring.offset;
     entry.ring_mask = ring_slots_ - 1;
     entry.live = {&entry.head, ring.at, ring_slots_ - 1, 0, first_scope, threads.count, 0};
-    release_store(threads.count, threads.count + 1);
+    Access::release_store(threads.count, threads.count + 1);
     return &entry;
   }
 
@@ -137,6 +141,7 @@ class thread_registry {
   std::uint32_t ring_slots_ = 0;
   std::vector<piece> pieces_;
 };
+using thread_registry = basic_thread_registry<>;
 
 }  // namespace detail
 
