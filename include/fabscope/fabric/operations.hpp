@@ -26,6 +26,7 @@ struct request {
   std::uint64_t flags = 0;
   std::uint64_t bytes = 0;
   fi_addr_t peer = FI_ADDR_UNSPEC;
+  std::uint64_t tag = 0;    ///< of tagged calls
   void* context = nullptr;  ///< the policy may put another one here
 };
 
@@ -88,6 +89,7 @@ struct message_call {
     out.flags = flags;
     out.bytes = detail::length_of(message->msg_iov, message->iov_count);
     out.peer = message->addr;
+    if constexpr (requires { message->tag; }) out.tag = message->tag;
     out.context = message->context;
   }
   // The sizes of the three message structs are the same in every libfabric from 1.17 to 2.6.
@@ -98,6 +100,16 @@ struct message_call {
     Message ours = *message;
     ours.context = context;
     return real(ep, &ours, flags);
+  }
+};
+
+/// A call whose argument behind the address is a tag.
+template <class Call, std::size_t Tag>
+struct tagged_call : Call {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, Args&... args) noexcept {
+    Call::describe(out, args...);
+    out.tag = detail::argument<Tag>(args...);
   }
 };
 
@@ -133,14 +145,15 @@ using message_operations =
                    operation_tag<operation::recvmsg, &fi_ops_msg::recvmsg, message_call>>;
 
 using tagged_operations = operation_list<
-    operation_tag<operation::tsend, &fi_ops_tagged::send, plain_call>,
-    operation_tag<operation::tsendv, &fi_ops_tagged::sendv, vector_call>,
+    operation_tag<operation::tsend, &fi_ops_tagged::send, tagged_call<plain_call, 4>>,
+    operation_tag<operation::tsendv, &fi_ops_tagged::sendv, tagged_call<vector_call, 4>>,
     operation_tag<operation::tsendmsg, &fi_ops_tagged::sendmsg, message_call>,
-    operation_tag<operation::tsenddata, &fi_ops_tagged::senddata, data_call>,
-    operation_tag<operation::tinject, &fi_ops_tagged::inject, inject_call>,
-    operation_tag<operation::tinjectdata, &fi_ops_tagged::injectdata, inject_data_call>,
-    operation_tag<operation::trecv, &fi_ops_tagged::recv, plain_call>,
-    operation_tag<operation::trecvv, &fi_ops_tagged::recvv, vector_call>,
+    operation_tag<operation::tsenddata, &fi_ops_tagged::senddata, tagged_call<data_call, 5>>,
+    operation_tag<operation::tinject, &fi_ops_tagged::inject, tagged_call<inject_call, 3>>,
+    operation_tag<operation::tinjectdata, &fi_ops_tagged::injectdata,
+                  tagged_call<inject_data_call, 4>>,
+    operation_tag<operation::trecv, &fi_ops_tagged::recv, tagged_call<plain_call, 4>>,
+    operation_tag<operation::trecvv, &fi_ops_tagged::recvv, tagged_call<vector_call, 4>>,
     operation_tag<operation::trecvmsg, &fi_ops_tagged::recvmsg, message_call>>;
 
 using rma_operations = operation_list<
