@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that know nothing of fabscope run unchanged under its preload library and give a report.
+"""Programs that know nothing of fabscope run unchanged under its preload library, or its hook provider,
+and give a report.
 
 preload.py TEST LIBRARY DIRECTORY runtime=SANITIZER_RUNTIME [more]
   sh
   pingpong PROVIDER
+  hook PROVIDER
   mpi PROGRAM PROVIDER
 """
 
@@ -48,6 +50,24 @@ def test_sh():
 
 
 def test_pingpong(provider):
+    pingpong(provider, {"LD_PRELOAD": preload})
+
+
+def test_hook(provider):
+    """libfabric loads the library: by its name, from a folder that FI_PROVIDER_PATH names."""
+    hook = {"FI_PROVIDER_PATH": os.path.dirname(library), "FI_HOOK": "fabscope"}
+    pingpong(provider, hook | ({"LD_PRELOAD": runtime} if runtime else {}))
+    # Without FI_HOOK it is there and does nothing.
+    work = fresh(os.path.join(directory, "work"))
+    fresh(out)
+    idle = {"FI_PROVIDER_PATH": os.path.dirname(library)} | ({"LD_PRELOAD": runtime} if runtime else {})
+    done = run([shutil.which("fi_info"), "-p", provider.replace("+", ";")],
+               environment(**idle, FABSCOPE_DIR=out, FABSCOPE="record", **quiet), cwd=work)
+    checks.equal(done.returncode, 0, "fi_info: status")
+    checks.equal(os.listdir(out) + os.listdir(work), [], "files of a program without FI_HOOK")
+
+
+def pingpong(provider, way):
     provider = provider.replace("+", ";")
     program = shutil.which("fi_pingpong") or skip("fi_pingpong is not installed (Debian: libfabric-bin)")
     command = [program, "-p", provider, "-e", "rdm", "-I", "20", "-S", "all"]
@@ -68,7 +88,7 @@ def test_pingpong(provider):
         return [line.split()[:4] for line in text.splitlines()]
 
     bare = pair(environment())
-    seen = pair(environment(LD_PRELOAD=preload, FABSCOPE_DIR=out, FABSCOPE="record", **quiet))
+    seen = pair(environment(**way, FABSCOPE_DIR=out, FABSCOPE="record", **quiet))
     for who, was, now in zip(("server", "client"), bare, seen):
         checks.equal(was[0], 0, f"{who}: status without the preload")
         checks.equal(now[0], was[0], f"{who}: status")
@@ -112,5 +132,5 @@ def reports(count):
         checks.that(len(rows) > 0, f"{path}: no rows")
 
 
-{"sh": test_sh, "pingpong": test_pingpong, "mpi": test_mpi}[test](*more)
+{"sh": test_sh, "pingpong": test_pingpong, "hook": test_hook, "mpi": test_mpi}[test](*more)
 checks.end()

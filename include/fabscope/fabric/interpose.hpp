@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fi_fabric and fi_fabric2 as a preloaded library defines them. Layer: fabric.
+// fi_fabric and fi_fabric2 for those who stand in for them: preload, program, linker. Layer:
+// fabric.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,6 +15,10 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 namespace fabric {
+
+/// Where the function that stands in for libfabric's is defined. It decides which level a session
+/// has that is started for it.
+enum class stand_in { preload, program };
 
 namespace detail {
 
@@ -32,8 +37,8 @@ inline constexpr std::uint32_t preload_level = 1;  // count, unless FABSCOPE say
 
 /// Calls the real function and, if the application called us, follows what it opens.
 template <class Function, class... Args>
-int interposed(const char* name, const char* version, const void* caller, fid_fabric** fabric,
-               Args... args) {
+int interposed(const char* name, const char* version, stand_in as, const void* caller,
+               fid_fabric** fabric, Args... args) {
   auto* const real = reinterpret_cast<Function*>(next_symbol(name, version));
   if (real == nullptr) return -FI_ENOSYS;
   const bool from_application =
@@ -43,25 +48,42 @@ int interposed(const char* name, const char* version, const void* caller, fid_fa
     const control_scope depth;
     result = real(args...);
   }
-  if (result == 0 && from_application) instrument(*fabric, preload_level, "preload");
+  if (result == 0 && from_application) {
+    if (as == stand_in::preload)
+      instrument(*fabric, preload_level, "preload");
+    else
+      instrument(*fabric);
+  }
   return result;
 }
 
 }  // namespace detail
 
-/// What a preloaded library does in fi_fabric. `caller`: __builtin_return_address(0) there. Calls
-/// from inside libfabric, which opens fabrics for its own use, are passed on and not followed.
+/// What a library or a program that defines fi_fabric does in it. `caller`:
+/// __builtin_return_address(0) there. Calls from inside libfabric, which opens fabrics for its own
+/// use, are passed on and not followed. A program that defines the function exports it too, where
+/// libfabric is shared: the linker does that by itself.
 inline int interposed_fi_fabric(fi_fabric_attr* attributes, fid_fabric** fabric, void* context,
-                                const void* caller) {
+                                const void* caller, stand_in as = stand_in::preload) {
   return detail::interposed<int(fi_fabric_attr*, fid_fabric**, void*)>(
-      "fi_fabric", "FABRIC_1.1", caller, fabric, attributes, fabric, context);
+      "fi_fabric", "FABRIC_1.1", as, caller, fabric, attributes, fabric, context);
 }
 
 /// The same for fi_fabric2, which libfabric has since 2.0.
 inline int interposed_fi_fabric2(fi_info* info, fid_fabric** fabric, std::uint64_t flags,
-                                 void* context, const void* caller) {
+                                 void* context, const void* caller,
+                                 stand_in as = stand_in::preload) {
   return detail::interposed<int(fi_info*, fid_fabric**, std::uint64_t, void*)>(
-      "fi_fabric2", "FABRIC_1.8", caller, fabric, info, fabric, flags, context);
+      "fi_fabric2", "FABRIC_1.8", as, caller, fabric, info, fabric, flags, context);
+}
+
+/// What a program linked with -Wl,--wrap=fi_fabric does in __wrap_fi_fabric, with the function
+/// __real_fi_fabric: only calls from the files that are linked so come there, none of libfabric's.
+template <class Real>
+int wrapped_fi_fabric(Real* real, fi_fabric_attr* attributes, fid_fabric** fabric, void* context) {
+  const int result = real(attributes, fabric, context);
+  if (result == 0) instrument(*fabric);
+  return result;
 }
 
 }  // namespace fabric
