@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// csv_row, json_line: eight fields (stamp, rank, thread, name, bytes, duration, GB/s, error) into a
-// file in memory, its share of the writing included.
+// csv_row, json_line, binary_row: eight fields (stamp, rank, thread, name, bytes, duration, GB/s,
+// error) into a file in memory, its share of the writing included.
 #include <fcntl.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
@@ -9,14 +9,18 @@
 
 #include <array>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <fabscope/sink/binary_sink.hpp>
 #include <fabscope/sink/text_file.hpp>
 
 #include <support/row.hpp>
@@ -56,8 +60,9 @@ const std::vector<measured>& examples() {
 
 /// A file in memory that starts again from its beginning before it grows large.
 int memory_file() { return ::memfd_create("rows", MFD_CLOEXEC); }
-constexpr std::size_t file_bytes = std::size_t{64} << 20;
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t rows_per_file = std::size_t{1} << 16;
+// Small beside a block of measurements, so that each block has its share of writes.
+constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 
 /// What CSV and JSON have in common.
 struct our_file {
@@ -140,6 +145,92 @@ struct by_fmt {
   }
 };
 
+/// The same eight fields as a record: the stamp and the thread are the header's, texts are labels.
+struct measured_record {
+  fabscope::record_header header;
+  std::uint64_t bytes = 0;
+  std::uint64_t duration = 0;
+  double gigabytes_per_second = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t name = 0;
+  std::uint32_t error = 0;
+  std::uint32_t unused[3] = {};
+
+  static constexpr const char* type_name = "measured";
+  static constexpr bool is_row = false;
+  static const fabscope::field fields[6];
+};
+inline constexpr fabscope::field measured_record::fields[6] = {
+    {"bytes", "B", offsetof(measured_record, bytes), fabscope::field_type::u64},
+    {"duration", "ns", offsetof(measured_record, duration), fabscope::field_type::span},
+    {"gigabytes_per_second", "GB/s", offsetof(measured_record, gigabytes_per_second),
+     fabscope::field_type::f64},
+    {"rank", "", offsetof(measured_record, rank), fabscope::field_type::u32},
+    {"name", "", offsetof(measured_record, name), fabscope::field_type::label},
+    {"error", "", offsetof(measured_record, error), fabscope::field_type::label},
+};
+
+/// Batches as the collector hands them: of one thread, up to 1024 records.
+struct our_binary {
+  int fd = memory_file();
+  fabscope::binary_sink sink{options()};
+  std::vector<measured_record> records;
+  std::size_t written = 0;
+
+  our_binary() {
+    for (const measured& row : examples()) {
+      measured_record one;
+      one.header = {1, sizeof one, 1, row.begin_ns};
+      one.bytes = row.bytes;
+      one.duration = row.duration_ns;
+      one.gigabytes_per_second = row.gigabytes_per_second;
+      one.rank = row.rank;
+      one.name = 1 + static_cast<std::uint32_t>(records.size() % 4);
+      one.error = row.error[0] == 0 ? 0 : 5;
+      records.push_back(one);
+    }
+  }
+  ~our_binary() { ::close(fd); }
+  our_binary(const our_binary&) = delete;
+  our_binary& operator=(const our_binary&) = delete;
+
+  static std::string_view label(std::uint32_t number) noexcept {
+    constexpr std::string_view texts[] = {
+        "", "fi_send", "fi_tsend", "fi_writemsg", "fi_read", "Connection refused, by the peer"};
+    return number < std::size(texts) ? texts[number] : std::string_view();
+  }
+  fabscope::file_sink_options options() noexcept {
+    fabscope::file_sink_options out;
+    out.buffer_bytes = buffer_bytes;
+    out.opener = {&fd, [](void* self, const char*) noexcept {
+                    return ::fcntl(*static_cast<int*>(self), F_DUPFD_CLOEXEC, 0);
+                  }};
+    return out;
+  }
+  void put(std::size_t n) {
+    const fabscope::sink_context about({nullptr, [](void*, std::uint64_t ticks) { return ticks; },
+                                        [](void*, std::uint32_t number) { return label(number); },
+                                        [](void*, std::uint32_t thread) { return thread; }, 0, 0});
+    while (n != 0) {
+      if (written >= rows_per_file) {
+        sink.flush(about);
+        (void)::lseek(fd, 0, SEEK_SET);
+        written = 0;
+      }
+      const std::size_t count = n < variety ? n : variety;
+      sink.consume(std::span<const measured_record>(records.data(), count), about);
+      written += count;
+      n -= count;
+    }
+  }
+};
+
+lane binary_rows() {
+  auto live = std::make_shared<our_binary>();
+  return {"ours", [live](std::size_t n, unsigned) { live->put(n); }, 1, 0,
+          [live](std::size_t) { return live->sink.lost_total() == 0; }};
+}
+
 template <class Writer>
 lane rows_by(const char* name) {
   struct state {
@@ -149,10 +240,9 @@ lane rows_by(const char* name) {
   };
   auto live = std::make_shared<state>();
   return {name, [live](std::size_t n, unsigned) {
-            constexpr std::size_t longest_row = 256;
             const std::vector<measured>& from = examples();
             for (std::size_t i = 0; i < n; ++i) {
-              if (live->since == file_bytes / longest_row) {
+              if (live->since == rows_per_file) {
                 live->writer.rewind();
                 live->since = 0;
               }
@@ -173,6 +263,7 @@ void add_text_rows() {
                     {rows_by<our_csv>("ours"), rows_by<by_fprintf>("fprintf")}});
   rows().push_back(
       {"json_line", "two bare clock reads", 3.2, {rows_by<our_json>("ours"), two_reads()}});
+  rows().push_back({"binary_row", "two bare clock reads", 0.8, {binary_rows(), two_reads()}});
   rows().push_back(
       {"csv_row/fmt_compiled", "ours", 0, {rows_by<by_fmt>("fmt"), rows_by<our_csv>("ours")}});
 }

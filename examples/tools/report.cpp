@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fabscope-report: renders the segment of a process that runs or was killed.
+// fabscope-report: renders the segment of a process that runs or was killed, or a records.bin.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <fabscope/session/replay.hpp>
 #include <fabscope/session/report.hpp>
 #include <fabscope/session/run_directory.hpp>
+#include <fabscope/sink/binary_file.hpp>
 #include <fabscope/sink/operations_csv.hpp>
 #include <fabscope/sink/scopes_jsonl.hpp>
 #include <string>
@@ -24,8 +25,9 @@ namespace fs = fabscope;
 namespace {
 
 constexpr const char* usage =
-    "usage: fabscope-report [--records] [--csv] [--jsonl] [-o DIRECTORY] [--remove] [SEGMENT...]\n"
-    "  without a segment: lists those in FABSCOPE_NODE_DIR, else /dev/shm\n"
+    "usage: fabscope-report [--records] [--csv] [--jsonl] [-o DIRECTORY] [--remove] [FILE...]\n"
+    "  FILE: a segment, or a records.bin\n"
+    "  without a file: lists those in FABSCOPE_NODE_DIR, else /dev/shm\n"
     "  --records  prints the records that the rings still hold, of any type\n"
     "  --csv      writes the operations among them as ops.csv\n"
     "  --jsonl    writes the scopes and steps among them as scopes.jsonl\n"
@@ -54,42 +56,90 @@ struct destination {
   }
 };
 
-/// False if something could not be written.
-bool write_rows(fs::segment_view& view, const choices& chosen) {
-  const auto& head = view.head();
-  char host[sizeof head.host] = {};
-  fs::detail::copy_file_name(host, fs::detail::entry_text(head.host));
+/// Who recorded, and until when.
+struct origin {
+  const char* host;
+  int rank;
+  int pid;
+  fs::clock_snapshot end;
+};
+
+/// `replay(sink)` gives a sink the records. False if something could not be written.
+template <class Replay>
+bool write_rows(const origin& who, const choices& chosen, Replay replay) {
   destination to{!chosen.directory.empty(), {}};
-  to.files.start(chosen.directory, host, head.rank, head.pid, 0644);
-  const fs::clock_snapshot end = head.latest;
+  to.files.start(chosen.directory, who.host, who.rank, who.pid, 0644);
   fs::file_sink_options options;
   options.opener = {&to, &destination::open};
-  options.end = &end;
-  options.host = host;
-  options.rank = head.rank;
-  options.pid = head.pid;
+  options.end = &who.end;
+  options.host = who.host;
+  options.rank = who.rank;
+  options.pid = who.pid;
   bool good = true;
   if (chosen.csv) {
     fs::operations_csv_sink sink(options);
-    fs::replay(view, sink);
+    replay(sink);
     good &= sink.status() == fs::errc::ok;
   }
   if (chosen.jsonl) {
     fs::scopes_jsonl_sink sink(options);
-    fs::replay(view, sink);
+    replay(sink);
     good &= sink.status() == fs::errc::ok;
   }
   for (const auto& file : to.files.files()) std::printf("%s\n", file.path.c_str());
   return good;
 }
 
+bool write_rows(fs::segment_view& view, const choices& chosen) {
+  const auto& head = view.head();
+  char host[sizeof head.host] = {};
+  fs::detail::copy_file_name(host, fs::detail::entry_text(head.host));
+  return write_rows({host, head.rank, head.pid, head.latest}, chosen,
+                    [&](auto& sink) { fs::replay(view, sink); });
+}
+
+/// A records.bin: its rows as CSV or JSON, else what is in it. Not its file: -1.
+int render_binary(const std::string& path, const choices& chosen) {
+  auto file = fs::binary_file::open(path.c_str());
+  if (!file) return -1;
+  const auto* end = file->end();
+  if (chosen.report() || chosen.records) {
+    const auto count = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
+    std::printf("%llu records of process %d on %s", count(file->records_total()), file->head().pid,
+                file->host().c_str());
+    if (end != nullptr)
+      std::printf("; %llu lost, %llu filtered\n", count(end->lost), count(end->filtered));
+    else
+      std::printf("; the file has no end: its process was killed\n");
+    for (const auto& type : file->types()) {
+      if (type.name.empty()) continue;
+      std::printf("  %s:", type.name.c_str());
+      for (const auto& field : type.fields) std::printf(" %s", field.name.c_str());
+      std::printf("\n");
+    }
+  }
+  std::fflush(stdout);
+  char host[64] = {};
+  fs::detail::copy_file_name(host, file->host());
+  fs::clock_snapshot until{};
+  if (end != nullptr) until = {0, end->monotonic_ns, end->boottime_ns, end->realtime_ns};
+  const bool good =
+      write_rows({host, file->head().rank, file->head().pid, until}, chosen, [&](auto& sink) {
+        file->replay<fs::scope_record, fs::step_record, fs::attribute_record, fs::operation_record>(
+            sink);
+      });
+  return good ? 0 : 1;
+}
+
 int render(const std::string& path, const choices& chosen) {
+  if (const int done = render_binary(path, chosen); done >= 0) return done;
   errno = 0;
   auto view = fs::segment_view::open(path.c_str());
   if (!view) {
-    const char* why = view.error() == fs::errc::corrupt ? "not a segment of this version"
-                      : errno != 0                      ? std::strerror(errno)
-                                                        : fs::to_string(view.error());
+    const char* why = view.error() == fs::errc::corrupt
+                          ? "neither a segment nor a records.bin of this version"
+                      : errno != 0 ? std::strerror(errno)
+                                   : fs::to_string(view.error());
     std::fprintf(stderr, "fabscope-report: %s: %s\n", path.c_str(), why);
     return 1;
   }

@@ -292,7 +292,7 @@ TEST_CASE("segment.kill: fabscope-report lists, renders, decodes, converts and r
   CHECK(said.text == "fabscope-report: " + files[0] + ": No such file or directory\n");
   said = ask_report(std::getenv("FABSCOPE_TEST_VICTIM"));
   CHECK(said.status == 1);
-  CHECK(has(said.text, ": not a segment of this version\n"));
+  CHECK(has(said.text, ": neither a segment nor a records.bin of this version\n"));
   said = ask_report("--nonsense");
   CHECK(said.status == 2);
   CHECK(has(said.text, "usage: "));

@@ -38,8 +38,10 @@ enum output : std::uint32_t {
   output_report = 1,
   output_csv = 2,
   output_jsonl = 4,
-  output_all = output_report | output_csv | output_jsonl,
-  output_by_level = 1U << 31,  ///< all when recording, else the report
+  output_bin = 8,
+  output_usual = output_report | output_csv | output_jsonl,
+  output_all = output_usual | output_bin,
+  output_by_level = 1U << 31,  ///< the usual ones when recording, else the report
 };
 
 /// Everything a session can be told. What is not set has the value that is written here.
@@ -77,7 +79,7 @@ struct FABSCOPE_VISIBLE options {
     if ((outputs & output_by_level) == 0) {
       return outputs;
     }
-    return run_level == level::record ? output_all : output_report;
+    return run_level == level::record ? output_usual : output_report;
   }
 };
 
@@ -153,6 +155,7 @@ inline bool set_directory(options& to, std::string_view text) {
 
 inline bool set_outputs(options& to, std::string_view text) {
   std::uint32_t bits = 0;
+  bool none = false;
   for (bool more = true; more;) {
     const std::size_t comma = text.find(',');
     const std::string_view one = trim(text.substr(0, comma));
@@ -166,11 +169,18 @@ inline bool set_outputs(options& to, std::string_view text) {
       bits |= output_csv;
     } else if (one == "jsonl") {
       bits |= output_jsonl;
+    } else if (one == "bin") {
+      bits |= output_bin;
     } else if (one == "all") {
       bits |= output_all;
-    } else if (one != "none") {
+    } else if (one == "none") {
+      none = true;
+    } else {
       return false;
     }
+  }
+  if (none && bits != 0) {
+    return false;
   }
   to.outputs = bits;
   return true;
@@ -224,7 +234,7 @@ inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 63;
 inline constexpr option_variable option_variables[] = {
     {"FABSCOPE", "off, count, record", set_level},
     {"FABSCOPE_DIR", "a directory, - or stderr", set_directory},
-    {"FABSCOPE_OUTPUTS", "a comma-separated list of report, csv, jsonl, or all, or none",
+    {"FABSCOPE_OUTPUTS", "a comma-separated list of report, csv, jsonl, bin, all; or none alone",
      set_outputs},
     {"FABSCOPE_PERIOD_MS", "an integer from 1 to 60000", set_number<&options::period_ms, 1, 60000>},
     {"FABSCOPE_MAX_MB", "an integer from 1 to 1048576", set_number<&options::max_mb, 1, 1048576>},

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fabscope/core/descriptor.hpp>
 #include <fabscope/session/collector.hpp>
@@ -18,12 +19,72 @@
 #include <fabscope/session/report.hpp>
 #include <fabscope/session/run_directory.hpp>
 #include <fabscope/session/segment_view.hpp>
+#include <fabscope/sink/binary_sink.hpp>
 #include <fabscope/sink/operations_csv.hpp>
 #include <fabscope/sink/scopes_jsonl.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
+
+/// Records of a type that no copy's compiler of this sink knew, as the segment describes it.
+class described_route final : public record_route {
+ public:
+  described_route(binary_sink& sink, const segment_format::type_entry& type) : sink_(sink) {
+    name_ = entry_text(type.name);
+    const std::uint32_t count = type.field_count < segment_format::max_fields
+                                    ? type.field_count
+                                    : segment_format::max_fields;
+    texts_.reserve(2 * std::size_t{count});  // the fields point into it
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const segment_format::field_entry& from = type.fields[i];
+      const auto kind = static_cast<field_type>(from.type);
+      if (from.offset + size_of(kind) * from.count > type.bytes) continue;
+      texts_.emplace_back(entry_text(from.name));
+      texts_.emplace_back(entry_text(from.unit));
+      fields_.push_back(field(texts_[texts_.size() - 2].c_str(), texts_.back().c_str(), from.offset,
+                              kind, static_cast<field_role>(from.role), from.count));
+    }
+    type_ = {sizeof type_,
+             type.bytes,
+             name_.c_str(),
+             fields_.data(),
+             static_cast<std::uint32_t>(fields_.size()),
+             0};
+  }
+  void deliver(const unsigned char* packed, std::size_t count,
+               const sink_context& about) noexcept override {
+    sink_.consume_described(type_, packed, count, about);
+  }
+
+ private:
+  binary_sink& sink_;
+  std::string name_;
+  std::vector<std::string> texts_;
+  std::vector<field> fields_;
+  fabscope_type type_{};
+};
+
+/// Gives the binary sink every record, also those of the program's own types.
+class everything final : public typed_sink<binary_sink, scope_record, step_record, attribute_record,
+                                           operation_record> {
+ public:
+  explicit everything(binary_sink& sink)
+      : typed_sink(sink), sink_(sink), others_(segment_format::max_types + 1) {}
+  record_route* route(std::uint32_t number, const segment_format::type_entry& type) override {
+    if (record_route* const known = typed_sink::route(number, type)) return known;
+    const bool fits = type.is_row == 0 && type.bytes >= sizeof(record_header) &&
+                      type.bytes <= slot_bytes && type.bytes % 8 == 0;
+    if (!fits) return nullptr;
+    if (others_[number] == nullptr)
+      others_[number] = std::make_unique<described_route>(sink_, type);
+    return others_[number].get();
+  }
+
+ private:
+  binary_sink& sink_;
+  std::vector<std::unique_ptr<described_route>> others_;
+};
 
 /// The library's own sinks as the options ask for them, and the report at the end.
 /// Threads: one at a time.
@@ -35,7 +96,8 @@ class outputs {
         directory_(directory),
         budget_{chosen.max_mb * 1000000},
         operations_(file_options(who), chosen.ops_min_bytes),
-        scopes_(file_options(who)) {}
+        scopes_(file_options(who)),
+        binary_(file_options(who)) {}
   outputs(const outputs&) = delete;
   outputs& operator=(const outputs&) = delete;
 
@@ -45,6 +107,11 @@ class outputs {
     }
     if ((wanted_ & output_jsonl) != 0) {
       scopes_bound_ = attach<scope_record, step_record, attribute_record>(records, scopes_);
+    }
+    if ((wanted_ & output_bin) != 0) {
+      auto bound = std::make_unique<everything>(binary_);
+      binary_bound_ = bound.get();
+      records.attach(std::move(bound));
     }
   }
 
@@ -62,6 +129,7 @@ class outputs {
     }
     add_output(extra, "ops.csv", operations_, operations_bound_);
     add_output(extra, "scopes.jsonl", scopes_, scopes_bound_);
+    add_output(extra, "records.bin", binary_, binary_bound_);
     add_others(extra, records);
     if ((wanted_ & output_report) != 0) write_text(render_report(*view, extra));
     say_where(extra, view->head().threads_refused);
@@ -131,7 +199,10 @@ class outputs {
   void add_others(report_extra& extra, const collector& records) const {
     int number = 0;
     for (const auto& sink : records.sinks()) {
-      if (sink.get() == operations_bound_ || sink.get() == scopes_bound_) continue;
+      if (sink.get() == operations_bound_ || sink.get() == scopes_bound_ ||
+          sink.get() == binary_bound_) {
+        continue;
+      }
       report_output out{"sink-" + std::to_string(++number),
                         {},
                         sink->offered,
@@ -199,8 +270,10 @@ class outputs {
   byte_budget budget_;
   operations_csv_sink operations_;
   scopes_jsonl_sink scopes_;
+  binary_sink binary_;
   const bound_sink* operations_bound_ = nullptr;
   const bound_sink* scopes_bound_ = nullptr;
+  const bound_sink* binary_bound_ = nullptr;
 };
 
 }  // namespace detail

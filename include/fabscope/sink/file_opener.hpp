@@ -2,6 +2,8 @@
 // Where a sink that writes a file gets it from. Layer: sink.
 #pragma once
 
+#include <cstddef>
+
 #include <fabscope/clock/clock_snapshot.hpp>
 #include <fabscope/core/version.hpp>
 #include <fabscope/sink/text_file.hpp>
@@ -19,8 +21,9 @@ struct FABSCOPE_VISIBLE file_opener {
 /// What every sink with a file is told.
 struct FABSCOPE_VISIBLE file_sink_options {
   file_opener opener;
-  byte_budget* budget = nullptr;        ///< cap over all files; null: none. Outlives the sink
-  const clock_snapshot* end = nullptr;  ///< end of a process that is gone; null: it is this one
+  byte_budget* budget = nullptr;          ///< cap over all files; null: none. Outlives the sink
+  const clock_snapshot* end = nullptr;    ///< end of a process that is gone; null: it is this one
+  std::size_t buffer_bytes = 256 * 1024;  ///< rows wait here, up to a second
   const char* host = "";
   int rank = -1;  ///< -1: unknown
   int pid = 0;

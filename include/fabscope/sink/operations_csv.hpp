@@ -22,7 +22,8 @@ FABSCOPE_NAMESPACE_BEGIN
 /// first. Cost: docs/overhead.md, row csv_row; allocates when a label is first seen.
 class FABSCOPE_VISIBLE operations_csv_sink {
  public:
-  /// Operations below `min_bytes` that did not fail are counted as filtered and not written.
+  /// Operations below `min_bytes` that neither failed nor were abandoned are counted as filtered
+  /// and not written.
   FABSCOPE_HIDDEN explicit operations_csv_sink(const file_sink_options& options,
                                                std::uint64_t min_bytes = 0) noexcept
       : file_("ops.csv", options), min_bytes_(min_bytes) {}
@@ -34,7 +35,8 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     std::uint32_t thread = ~0U;
     std::uint32_t tid = 0;
     for (const operation_record& record : batch) {
-      if (record.bytes < min_bytes_ && record.error == 0) {
+      const bool good = record.error == 0 && (record.flags & operation_record::abandoned) == 0;
+      if (record.bytes < min_bytes_ && good) {
         ++filtered_;
         continue;
       }
@@ -84,7 +86,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     to.u64(record.bytes).ch(',').text(labels_.get(record.local, about)).ch(',');
     to.text(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
     to.text(labels_.get(record.nic, about)).ch(',');
-    to.text(to_string(static_cast<completion_level>(record.level))).ch(',');
+    to.text(level_of(record)).ch(',');
     if (record.flags != 0) put_flags(to, record.flags);
     to.ch(',').u64(record.retries).ch(',').u64(tid).ch(',');
     if (const cause parent(record.parent); parent.kind() != cause_kind::none) {
@@ -95,6 +97,11 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   }
 
  private:
+  /// No completion, no promise: what an untimed operation has in its place has no name.
+  FABSCOPE_HIDDEN static const char* level_of(const operation_record& record) noexcept {
+    if ((record.flags & operation_record::untimed) != 0) return "untimed";
+    return to_string(static_cast<completion_level>(record.level));
+  }
   FABSCOPE_HIDDEN void put_head(text_writer& to, const sink_context& about) const noexcept {
     to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
     to.text(" anchor_wall_ns=").u64(about.anchor_realtime_ns());

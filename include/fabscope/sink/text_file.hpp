@@ -115,6 +115,37 @@ class FABSCOPE_VISIBLE text_file {
     return row([text](text_writer& writer) noexcept { writer.text(text); });
   }
 
+  /// `count` rows of `bytes` bytes each, one behind the other. Returns how many are not lost yet.
+  FABSCOPE_HIDDEN std::size_t rows(const void* data, std::size_t count,
+                                   std::size_t bytes) noexcept {
+    state_.total += count;
+    std::size_t kept = 0;
+    while (kept < count && usable()) {
+      std::size_t part = (state_.capacity - state_.used) / bytes;
+      if (part == 0) {
+        if (state_.used == 0) break;  // longer than the whole buffer
+        flush();
+        continue;
+      }
+      if (part > count - kept) part = count - kept;
+      if (state_.budget != nullptr) {
+        const std::uint64_t allowed = state_.budget->left / bytes;
+        if (allowed < part) part = static_cast<std::size_t>(allowed);
+        if (part == 0) {
+          state_.capped = true;
+          break;
+        }
+        state_.budget->left -= part * bytes;
+      }
+      std::memcpy(state_.buffer + state_.used, static_cast<const char*>(data) + kept * bytes,
+                  part * bytes);
+      mark_row_ends(part, bytes);
+      state_.buffered += part;
+      kept += part;
+    }
+    return kept;
+  }
+
   /// A row of closing words, written at once: neither held back by the budget or by an earlier
   /// error, nor taken from the budget. After an error `tail_bytes` long at most.
   template <class Format>
@@ -269,8 +300,23 @@ class FABSCOPE_VISIBLE text_file {
       ++state_.written;
       return true;
     }
-    row_ends()[(state_.used - 1) / 8] |= static_cast<unsigned char>(1U << ((state_.used - 1) % 8));
+    mark_row_end();
     return true;
+  }
+  FABSCOPE_ALWAYS_INLINE void mark_row_end() noexcept {
+    row_ends()[(state_.used - 1) / 8] |= static_cast<unsigned char>(1U << ((state_.used - 1) % 8));
+  }
+  FABSCOPE_ALWAYS_INLINE void mark_row_ends(std::size_t count, std::size_t bytes) noexcept {
+    if ((state_.used | bytes) % 8 == 0) {  // each ends with the last bit of a byte
+      unsigned char* at = row_ends() + state_.used / 8 + bytes / 8 - 1;
+      for (std::size_t i = 0; i < count; ++i) at[i * (bytes / 8)] |= 0x80;
+      state_.used += count * bytes;
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      state_.used += bytes;
+      mark_row_end();
+    }
   }
   [[nodiscard]] FABSCOPE_HIDDEN bool ends_row(std::size_t at) const noexcept {
     return (row_ends()[(at - 1) / 8] >> ((at - 1) % 8) & 1) != 0;

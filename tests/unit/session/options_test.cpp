@@ -81,6 +81,8 @@ TEST_CASE("session.options: a bad value gives one line and changes nothing") {
                           "FABSCOPE=1",
                           "FABSCOPE_OUTPUTS=csv,xml",
                           "FABSCOPE_OUTPUTS=,",
+                          "FABSCOPE_OUTPUTS=all,none",
+                          "FABSCOPE_OUTPUTS=none,csv",
                           "FABSCOPE_PERIOD_MS=0",
                           "FABSCOPE_PERIOD_MS=60001",
                           "FABSCOPE_PERIOD_MS=-5",
@@ -132,7 +134,10 @@ TEST_CASE("session.options: other parts' variables and other programs' give no l
 
 TEST_CASE("session.options: outputs follow the level unless they are chosen") {
   CHECK(apply({"FABSCOPE=count"}).read.wanted_outputs() == fabscope::output_report);
-  CHECK(apply({"FABSCOPE=record"}).read.wanted_outputs() == fabscope::output_all);
+  CHECK(apply({"FABSCOPE=record"}).read.wanted_outputs() == fabscope::output_usual);
+  CHECK(apply({"FABSCOPE_OUTPUTS=report,bin"}).read.wanted_outputs() ==
+        (fabscope::output_report | fabscope::output_bin));
+  CHECK(apply({"FABSCOPE_OUTPUTS=none,none"}).read.wanted_outputs() == fabscope::output_none);
   CHECK(apply({"FABSCOPE_OUTPUTS=none"}).read.wanted_outputs() == fabscope::output_none);
   CHECK(apply({"FABSCOPE=count", "FABSCOPE_OUTPUTS=all"}).read.wanted_outputs() ==
         fabscope::output_all);

@@ -55,7 +55,7 @@ TEST_CASE("sink.operations_csv: unknown names, errors, flags and names that need
   give(sink, about, {one});
   sink.finish(about);
   const std::string text = file.text();
-  CHECK(text.find("fi_tsend,0,\"quo\"\"te, and\nline\",unknown,125,unknown,delivery,"
+  CHECK(text.find("fi_tsend,0,\"quo\"\"te, and\nline\",unknown,125,unknown,untimed,"
                   "abandoned|inferred|untimed|posted_size,0,"
                   "502,\n") != std::string::npos);
 }
@@ -153,4 +153,32 @@ TEST_CASE("sink.operations_csv: a disk that fills up loses rows and says so") {
   CHECK(sink.rows_written() == 0);
   CHECK(sink.lost_total() == 3000);
   CHECK(sink.status() == fs::errc::no_space);
+}
+
+TEST_CASE("sink.operations_csv: small abandoned operations have a row") {
+  memory_file file;
+  answers from;
+  const auto about = from.context();
+  fs::operations_csv_sink sink(file.options(), 1000);
+  auto given_up = operation_of(10, 20, 8);
+  given_up.flags = fs::operation_record::abandoned;
+  const std::vector<fs::operation_record> batch{operation_of(10, 20, 8), given_up};
+  sink.consume(std::span<const fs::operation_record>(batch), about);
+  sink.finish(about);
+  CHECK(sink.filtered_total() == 1);
+  CHECK(sink.rows_written() == 1);
+  CHECK(file.text().find(",abandoned,") != std::string::npos);
+}
+
+TEST_CASE("sink.operations_csv: an operation without completion has the level untimed") {
+  memory_file file;
+  answers from;
+  const auto about = from.context();
+  fs::operations_csv_sink sink(file.options());
+  auto one = operation_of(10, 10, 8);
+  one.flags = fs::operation_record::untimed;
+  one.level = 0xff;
+  sink.consume(std::span<const fs::operation_record>(&one, 1), about);
+  sink.finish(about);
+  CHECK(file.text().find(",tcp,untimed,untimed,") != std::string::npos);
 }

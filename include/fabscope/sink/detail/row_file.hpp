@@ -22,12 +22,18 @@ class FABSCOPE_VISIBLE row_file {
   FABSCOPE_HIDDEN row_file(const char* kind, const file_sink_options& options) noexcept
       : kind_(kind), options_(options) {}
 
-  /// Writes one row, after `head(writer)` if it is the first.
+  /// Writes one row, after `head(writer)` if it is the first. False if it is lost already.
   template <class Head, class Format>
-  FABSCOPE_HIDDEN void row(Head&& head, Format&& format) noexcept {
+  FABSCOPE_HIDDEN bool row(Head&& head, Format&& format) noexcept {
     ++total_;
     if (!asked_) open(head);
-    if (file_.is_open()) file_.row(format);
+    return file_.is_open() && file_.row(format);
+  }
+
+  /// `count` rows of `bytes` bytes each; after row().
+  FABSCOPE_HIDDEN void rows(const void* data, std::size_t count, std::size_t bytes) noexcept {
+    total_ += count;
+    if (file_.is_open()) file_.rows(data, count, bytes);
   }
 
   FABSCOPE_HIDDEN void flush() noexcept {
@@ -84,6 +90,7 @@ class FABSCOPE_VISIBLE row_file {
       options_.budget->left -= reserved_;
     }
     text_file_options about;
+    about.buffer_bytes = options_.buffer_bytes;
     about.budget = options_.budget;
     about.tail_bytes = tail_bytes;
     auto opened = text_file::adopt(fd, about);
