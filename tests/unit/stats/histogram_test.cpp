@@ -36,8 +36,11 @@ TEST_CASE_TEMPLATE("stats.histogram: buckets tile the range without gap or overl
   CHECK(Scale::bucket_of(std::uint64_t{1} << 63) == Scale::buckets - 1);
 }
 
-TEST_CASE("stats.histogram: quantiles stay within the stated error of the exact ones") {
-  using hist = fs::histogram<5>;
+TEST_CASE_TEMPLATE("stats.histogram: quantiles stay within the stated error of the exact ones",
+                   hist, fs::histogram<3>, fs::histogram<5>, fs::histogram<6>) {
+  // The errors that docs/units.md states: 6.3 % of scopes' rows, 0.8 % of NICs'.
+  CHECK(fs::histogram<3>::relative_error < 0.063);
+  CHECK(fs::histogram<6>::relative_error < 0.008);
   hist h;
   std::vector<std::uint64_t> values;
   std::uint64_t state = 88172645463325252U;
