@@ -46,6 +46,9 @@ void run(benchmark::State& state, bench::row* what, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == bench::resident_argument) {
+    return bench::print_resident();
+  }
   bool quick = false;
   std::string json;
   std::string commit = "unknown";
@@ -75,6 +78,7 @@ int main(int argc, char** argv) {
   bench::add_fabric_rows();
   bench::add_text_rows();
   bench::add_sum_rows();
+  bench::add_memory_rows();
   for (bench::row& what : bench::rows()) {
     benchmark::RegisterBenchmark(what.name.c_str(), run, &what, quick ? 0.08 : 0.4)
         ->Iterations(1)

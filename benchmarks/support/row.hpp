@@ -61,6 +61,11 @@ void add_pool_rows();
 void add_fabric_rows();
 void add_text_rows();
 void add_sum_rows();
+void add_memory_rows();
+
+/// The program's answer to this argument: MiB that a session keeps resident, on a line.
+inline constexpr const char* resident_argument = "--resident";
+int print_resident();
 
 /// The clock that a session would choose here.
 inline fabscope::clock_kind best_clock() {

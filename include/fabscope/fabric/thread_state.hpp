@@ -23,7 +23,8 @@ namespace fabric::detail {
 
 using fabscope::detail::thread_port;
 
-/// A row_table that is followed by one of eight times the rows when it is full, until memory or
+/// A row_table that is followed by a larger one when it is full, eight times at first and then four
+/// times as large, until memory or
 /// `Tables` ends. Rows of earlier tables stay where they are: readers add equal keys up.
 template <keyed_row Row, std::uint32_t First, std::uint32_t Tables>
 class growing_table {
@@ -64,7 +65,7 @@ class growing_table {
 
   FABSCOPE_NOINLINE bool grow(const thread_port& port) noexcept {
     std::uint32_t rows = First;
-    for (std::uint32_t i = 0; i < next_; ++i) rows *= 8;
+    for (std::uint32_t i = 0; i < next_; ++i) rows *= i == 0 ? 8 : 4;
     const void* key = &keys_[next_];
     void* at = port.table->memory(port.thread, key, type_, rows);
     void* index = port.table->memory(port.thread, key, 0,
@@ -145,7 +146,7 @@ struct thread_head {
 /// Lives in private memory of the session's thread and is taken over by the next thread there.
 /// Threads: its own; the collector reads the intervals.
 struct thread_state : thread_head {
-  static constexpr std::uint32_t link_rows = 256;  // then 2048 and 16384
+  static constexpr std::uint32_t link_rows = 256;  // then 2048, 8192 and 32768
   static constexpr std::uint32_t recent_links = 64;
   static constexpr std::uint32_t queue_parts = 64;
   static constexpr std::uint32_t retry_parts = 8;
@@ -163,7 +164,7 @@ struct thread_state : thread_head {
   std::uint32_t histogram_places = 0;
   nic_histogram_row** histogram_of = nullptr;  ///< by place in `links`; null: not looked up yet
   std::uint64_t gap_limit[cq_row::gap_buckets - 1] = {};  ///< in ticks
-  growing_table<link_row, link_rows, 3> links;
+  growing_table<link_row, link_rows, 4> links;
   context_pool::magazine magazine;
   queue_part queues[queue_parts] = {};
   nic_part nics[max_nics] = {};
