@@ -47,7 +47,7 @@ inline void print_in_flight(std::string& to, const report_data& data) {
   }
   table.print(to);
   to += "# as the collector saw them at +" + data.since_begin(rows.front().seen) + " s";
-  if (std::max(count[0], count[1]) == in_flight_list::places) {
+  if ((std::max)(count[0], count[1]) == in_flight_list::places) {
     to += "; only the oldest " + whole(in_flight_list::places) + " receives and others are kept";
   }
   to += "\n";

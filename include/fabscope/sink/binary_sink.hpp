@@ -106,14 +106,14 @@ class FABSCOPE_VISIBLE binary_sink {
   template <class Record>
   struct known_type {
     static constexpr std::size_t bytes = sizeof(Record);
-    template <std::size_t I>
-    static constexpr field constant_field = Record::fields[I];
+    template <std::size_t Index>
+    static constexpr field constant_field = Record::fields[Index];
 
     template <class Visit>
     FABSCOPE_ALWAYS_INLINE void each_label(const void* record, Visit visit) const noexcept {
       if constexpr (requires { typename std::integral_constant<int, Record::fields[0].type>; }) {
-        [&]<std::size_t... I>(std::index_sequence<I...>) noexcept {
-          (labels_in(record, constant_field<I>, visit), ...);
+        [&]<std::size_t... Index>(std::index_sequence<Index...>) noexcept {
+          (labels_in(record, constant_field<Index>, visit), ...);
         }
         (std::make_index_sequence<std::size(Record::fields)>());
       } else {
