@@ -141,11 +141,11 @@ class engine {
   // What the C table offers.
   std::uint32_t type(const fabscope_type& type) {
     const lock_guard control(control_);
-    return segment_.add_type(type);
+    return ended_ ? 0 : segment_.add_type(type);
   }
   std::uint32_t label(std::string_view text) {
     const lock_guard control(control_);
-    return segment_.add_label(text);
+    return ended_ ? 0 : segment_.add_label(text);
   }
   fabscope_thread* thread() {
     const lock_guard control(control_);
@@ -301,10 +301,21 @@ class engine {
     }
   }
 
+  /// What sinks put off is done between looks at the rings, for at most a period.
+  std::uint32_t drain_and_work() noexcept {
+    const std::uint64_t until = monotonic_ns() + std::uint64_t{options_.period_ms} * 1000000;
+    std::uint32_t fullest = collector_.drain();
+    while (collector_.work() && monotonic_ns() < until) {
+      const std::uint32_t fill = collector_.drain();
+      if (fill > fullest) fullest = fill;
+    }
+    return fullest;
+  }
+
   std::uint32_t period_work(std::uint64_t& next_flush) {
     const lock_guard reading(reading_);
     tick_clients();
-    const std::uint32_t fullest = reads_records() ? collector_.drain() : 0;
+    const std::uint32_t fullest = reads_records() ? drain_and_work() : 0;
     note_clock();
     {
       const lock_guard control(control_);
