@@ -449,10 +449,15 @@ TEST_CASE("fabric.provider: selective completion and counters leave no slot behi
   CHECK(p.a.done.empty());
   CHECK(p.b.done.empty());
   CHECK(fs::fabric::detail::pool().in_use() == 0);
-  CHECK(session.tally("selective completion", "fi_tsend") == messages);
-  CHECK(session.tally("selective completion", "fi_trecv") == messages);
-  CHECK(session.count(operation::tsend, fs::level_untimed) == messages);
+  // The counters say that they are complete: inferred, and nothing is left untimed.
+  CHECK(session.tally("selective completion", "fi_tsend") == 0);
+  CHECK(session.count(operation::tsend, fs::level_inferred) == messages);
   CHECK(session.bytes(operation::tsend) == messages * 1000);
+  CHECK(session.count(operation::trecv, fs::level_inferred | fs::level_posted_size) == messages);
+  for (const fs::operation_record& one : session.records()) {
+    CHECK((one.flags & fs::operation_record::inferred) != 0);
+    CHECK(one.end > one.header.ticks);
+  }
   // A call that asks for its completion is followed.
   iovec part{p.a.memory.data(), 10};
   fi_msg_tagged message{&part, nullptr, 1, p.a.peer, 1, 0, &context, 0};

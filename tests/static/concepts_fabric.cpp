@@ -41,6 +41,12 @@ struct silent_cancel : archetype {
 struct closes_endpoints_only : archetype {
   static void closed(fs::fabric::endpoint&) noexcept;
 };
+struct throwing_counted : archetype {
+  static void counted(thread&, fs::fabric::counter&, std::uint64_t, std::uint64_t);
+};
+struct no_begin : archetype {
+  static void control_begins() noexcept;
+};
 struct no_nested : archetype {
   static void nested() noexcept;
 };
@@ -56,6 +62,8 @@ static_assert(!operation_policy<throwing_polled>);
 static_assert(!operation_policy<throwing_restore>);
 static_assert(!operation_policy<silent_cancel>);
 static_assert(!operation_policy<closes_endpoints_only>);
+static_assert(!operation_policy<throwing_counted>);
+static_assert(!operation_policy<no_begin>);
 static_assert(!operation_policy<no_nested>);
 static_assert(!operation_policy<int>);
 

@@ -40,19 +40,59 @@ enum class operation : std::uint8_t {
   writedata,
   inject_write,
   inject_writedata,
+  atomic,
+  atomicv,
+  atomicmsg,
+  inject_atomic,
+  fetch_atomic,
+  fetch_atomicv,
+  fetch_atomicmsg,
+  compare_atomic,
+  compare_atomicv,
+  compare_atomicmsg,
   count_,
 };
 
 /// libfabric's name of the call, for example "fi_tsend".
 constexpr const char* to_string(operation op) noexcept {
-  constexpr const char* names[] = {
-      "none",        "fi_send",      "fi_sendv",        "fi_sendmsg",
-      "fi_senddata", "fi_inject",    "fi_injectdata",   "fi_recv",
-      "fi_recvv",    "fi_recvmsg",   "fi_tsend",        "fi_tsendv",
-      "fi_tsendmsg", "fi_tsenddata", "fi_tinject",      "fi_tinjectdata",
-      "fi_trecv",    "fi_trecvv",    "fi_trecvmsg",     "fi_read",
-      "fi_readv",    "fi_readmsg",   "fi_write",        "fi_writev",
-      "fi_writemsg", "fi_writedata", "fi_inject_write", "fi_inject_writedata"};
+  constexpr const char* names[] = {"none",
+                                   "fi_send",
+                                   "fi_sendv",
+                                   "fi_sendmsg",
+                                   "fi_senddata",
+                                   "fi_inject",
+                                   "fi_injectdata",
+                                   "fi_recv",
+                                   "fi_recvv",
+                                   "fi_recvmsg",
+                                   "fi_tsend",
+                                   "fi_tsendv",
+                                   "fi_tsendmsg",
+                                   "fi_tsenddata",
+                                   "fi_tinject",
+                                   "fi_tinjectdata",
+                                   "fi_trecv",
+                                   "fi_trecvv",
+                                   "fi_trecvmsg",
+                                   "fi_read",
+                                   "fi_readv",
+                                   "fi_readmsg",
+                                   "fi_write",
+                                   "fi_writev",
+                                   "fi_writemsg",
+                                   "fi_writedata",
+                                   "fi_inject_write",
+                                   "fi_inject_writedata",
+                                   "fi_atomic",
+                                   "fi_atomicv",
+                                   "fi_atomicmsg",
+                                   "fi_inject_atomic",
+                                   "fi_fetch_atomic",
+                                   "fi_fetch_atomicv",
+                                   "fi_fetch_atomicmsg",
+                                   "fi_compare_atomic",
+                                   "fi_compare_atomicv",
+                                   "fi_compare_atomicmsg"};
   static_assert(sizeof names / sizeof names[0] == static_cast<unsigned>(operation::count_));
   return op < operation::count_ ? names[static_cast<unsigned>(op)] : "unknown";
 }
@@ -68,12 +108,14 @@ constexpr bool is_receive(operation op) noexcept {
 constexpr bool is_inject(operation op) noexcept {
   return op == operation::inject || op == operation::injectdata || op == operation::tinject ||
          op == operation::tinjectdata || op == operation::inject_write ||
-         op == operation::inject_writedata;
+         op == operation::inject_writedata || op == operation::inject_atomic;
 }
 
-/// True where data flows from the peer to us although we started the operation.
+/// True where data flows from the peer to us although we started the operation. Atomics that return
+/// the old value are among them: their result is what is counted, not the operand that went out.
 constexpr bool is_read(operation op) noexcept {
-  return op >= operation::read && op <= operation::readmsg;
+  return (op >= operation::read && op <= operation::readmsg) ||
+         (op >= operation::fetch_atomic && op <= operation::compare_atomicmsg);
 }
 
 /// What a completion promises. Latencies of different levels are not comparable.

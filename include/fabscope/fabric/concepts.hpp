@@ -32,14 +32,19 @@ struct poll {
 /// `issue` may put another context into the request. The policy then has to put the application's
 /// back in `polled`, and in `restore`, which is called where `enter` gave null; `cancel` gets the
 /// application's context and calls `real(context)`.
-/// `opened` is called when an endpoint was hooked and again when its address is known;
+/// `passed` is a collective that was accepted. `counted` gives the value of a counter that was
+/// read, or that it is known to have reached, and when a waiting call began, else 0. `may_sleep`
+/// comes after a successful fi_trywait. `connecting` and `connected` enclose the making of a
+/// connection; `control_begins` and `registered` a registration of memory (NIC, bytes, begin,
+/// result). `opened` is called when an endpoint was hooked and again when its address is known;
 /// `label` gives a number for a text of the registry, under its lock.
 /// semantics: none of them calls libfabric, except cancel through `real`.
 template <class P>
 concept operation_policy = requires(typename P::thread& thread, endpoint& ep,
-                                    completion_queue& queue, request& call, const request& seen,
-                                    typename P::attempt& attempt, const poll& result,
-                                    std::int64_t returned, ssize_t (*real)(void*)) {
+                                    completion_queue& queue, counter& count, request& call,
+                                    const request& seen, typename P::attempt& attempt,
+                                    const poll& result, std::int64_t returned,
+                                    ssize_t (*real)(void*)) {
   { thread.depth } -> std::convertible_to<std::uint32_t>;
   { P::enter() }
   noexcept->std::same_as<typename P::thread*>;
@@ -63,6 +68,22 @@ concept operation_policy = requires(typename P::thread& thread, endpoint& ep,
   { P::closed(ep) }
   noexcept;
   { P::closed(queue) }
+  noexcept;
+  { P::passed(thread, ep, collective_call{}) }
+  noexcept;
+  { P::counted(thread, count, std::uint64_t{}, std::uint64_t{}) }
+  noexcept;
+  { P::closed(count) }
+  noexcept;
+  { P::may_sleep(thread, queue) }
+  noexcept;
+  { P::connecting(ep) }
+  noexcept;
+  { P::connected(ep) }
+  noexcept;
+  { P::control_begins() }
+  noexcept->std::same_as<std::uint64_t>;
+  { P::registered(std::uint32_t{}, std::uint64_t{}, std::uint64_t{}, int{}) }
   noexcept;
 };
 
@@ -104,6 +125,14 @@ struct passive_policy {
   static std::uint32_t label(std::uint32_t) noexcept { return 0; }
   static void closed(endpoint&) noexcept {}
   static void closed(completion_queue&) noexcept {}
+  static void passed(thread&, endpoint&, collective_call) noexcept {}
+  static void counted(thread&, counter&, std::uint64_t, std::uint64_t) noexcept {}
+  static void closed(counter&) noexcept {}
+  static void may_sleep(thread&, completion_queue&) noexcept {}
+  static void connecting(endpoint&) noexcept {}
+  static void connected(endpoint&) noexcept {}
+  static std::uint64_t control_begins() noexcept { return 0; }
+  static void registered(std::uint32_t, std::uint64_t, std::uint64_t, int) noexcept {}
 
  private:
   static inline thread_local constinit thread here_{};

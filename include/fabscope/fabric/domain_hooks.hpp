@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trampolines of fabrics, domains and address vectors: they hook what is opened. Layer: fabric.
+// The trampolines of fabrics and domains: they hook what is opened. Layer: fabric.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -10,8 +10,10 @@
 
 #include <fabscope/fabric/caller.hpp>
 #include <fabscope/fabric/endpoint_hooks.hpp>
+#include <fabscope/fabric/event_hooks.hpp>
 #include <fabscope/fabric/queue_hooks.hpp>
 #include <fabscope/fabric/registry.hpp>
+#include <fabscope/fabric/vector_hooks.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -21,149 +23,6 @@ namespace fabric::detail {
 #define FABSCOPE_DETAIL_FROM_APPLICATION(real) \
   (control_depth == 0 && !Policy::nested() &&  \
    !is_libfabric(__builtin_return_address(0), reinterpret_cast<const void*>(real)))
-
-template <operation_policy Policy>
-struct vector_hooks {
-  static address_vector* hook(fid_av* object, const fi_av_attr* attributes,
-                              std::uint32_t format) noexcept {
-    registry* all = the_registry();
-    if (all == nullptr) return nullptr;
-    auto* made = new (std::nothrow) address_vector;
-    if (made == nullptr) return nullptr;
-    made->object = object;
-    made->format = format;
-    if (attributes != nullptr) {
-      made->is_table = attributes->type == FI_AV_TABLE;
-      made->is_asynchronous = (attributes->flags & FI_EVENT) != 0;
-      if (attributes->rx_ctx_bits > 0 && attributes->rx_ctx_bits < 64) {
-        made->mask = ~fi_addr_t{0} >> attributes->rx_ctx_bits;
-      }
-    }
-    const control_lock lock(all->mutex);
-    made->addresses = all->new_map();
-    const bool patched =
-        made->addresses != nullptr &&
-        made->tables.patch(object->fid.ops, made,
-                           [](fi_ops& copy) noexcept { replace(copy, &fi_ops::close, &close); }) &&
-        made->tables.patch(object->ops, made, [](fi_ops_av& copy) noexcept {
-          replace(copy, &fi_ops_av::insert, &insert);
-          replace(copy, &fi_ops_av::insertsvc, &insertsvc);
-          replace(copy, &fi_ops_av::insertsym, &insertsym);
-          replace(copy, &fi_ops_av::remove, &remove);
-        });
-    if (!patched) {
-      unpatch(object->fid.ops);
-      unpatch(object->ops);
-      delete made;
-      return nullptr;
-    }
-    made->next = all->vectors;
-    all->vectors = made;
-    return made;
-  }
-
- private:
-  // The provider tells the address of each fi_addr that it has just given. The application is
-  // inside a call that changes this address vector, so this is a moment at which it may be asked.
-  // udp;ofi_rxd 1.17 does not know its own fi_addr 0: then it is what the application inserted.
-  static void learn(const table_prefix& prefix, const fi_addr_t* given, std::size_t count,
-                    fi_addr_t first, const void* inserted_addresses) noexcept {
-    auto& hook = *static_cast<address_vector*>(prefix.hook);
-    const auto& real = original_of<fi_ops_av>(prefix);
-    if (!has_member(&real, &fi_ops_av::lookup)) return;
-    registry* all = &known_registry();
-    const control_lock lock(all->mutex);
-    for (std::size_t i = 0; i < count; ++i) {
-      const fi_addr_t at = given != nullptr ? given[i] : first + i;
-      if (at == FI_ADDR_NOTAVAIL) continue;
-      alignas(8) unsigned char address[512] = {};
-      std::size_t size = sizeof address;
-      if (real.lookup(hook.object, at, address, &size) != 0) {
-        size = hook.format == FI_SOCKADDR_IN    ? sizeof(sockaddr_in)
-               : hook.format == FI_SOCKADDR_IN6 ? sizeof(sockaddr_in6)
-                                                : 0;
-        if (size == 0 || inserted_addresses == nullptr) continue;
-        std::memcpy(address, static_cast<const char*>(inserted_addresses) + i * size, size);
-      }
-      if (size > sizeof address) continue;
-      const std::uint32_t name = all->text(address_text(hook.format, address, size));
-      hook.addresses->set(at & hook.mask, name, Policy::label(name));
-    }
-  }
-
-  template <class Real>
-  static int inserted(const table_prefix& prefix, fi_addr_t* given, std::size_t count,
-                      const void* addresses, Real&& real) {
-    auto& hook = *static_cast<address_vector*>(prefix.hook);
-    int result;
-    {
-      const control_scope depth;
-      result = real(original_of<fi_ops_av>(prefix));
-    }
-    if (hook.is_asynchronous) {
-      count_left_alone("addresses of an asynchronous insertion", "fi_av_insert");
-    } else if (result > 0) {
-      // Without an array for them, a table hands out the next indices.
-      if (given != nullptr)
-        learn(prefix, given, count, 0, addresses);
-      else if (hook.is_table)
-        learn(prefix, nullptr, static_cast<std::size_t>(result), hook.inserted, nullptr);
-      hook.inserted += static_cast<std::uint64_t>(result);
-    }
-    return result;
-  }
-
-  static int insert(fid_av* av, const void* address, std::size_t count, fi_addr_t* given,
-                    std::uint64_t flags, void* context) {
-    return inserted(prefix_of(av->ops), given, count, address, [&](const fi_ops_av& real) {
-      return real.insert(av, address, count, given, flags, context);
-    });
-  }
-  static int insertsvc(fid_av* av, const char* node, const char* service, fi_addr_t* given,
-                       std::uint64_t flags, void* context) {
-    return inserted(prefix_of(av->ops), given, 1, nullptr, [&](const fi_ops_av& real) {
-      return real.insertsvc(av, node, service, given, flags, context);
-    });
-  }
-  static int insertsym(fid_av* av, const char* node, std::size_t nodes, const char* service,
-                       std::size_t services, fi_addr_t* given, std::uint64_t flags, void* context) {
-    return inserted(
-        prefix_of(av->ops), given, nodes * services, nullptr, [&](const fi_ops_av& real) {
-          return real.insertsym(av, node, nodes, service, services, given, flags, context);
-        });
-  }
-  static int remove(fid_av* av, fi_addr_t* given, std::size_t count, std::uint64_t flags) {
-    const table_prefix& prefix = prefix_of(av->ops);
-    auto& hook = *static_cast<address_vector*>(prefix.hook);
-    const int result = original_of<fi_ops_av>(prefix).remove(av, given, count, flags);
-    if (result == 0 && given != nullptr) {
-      const control_lock lock(known_registry().mutex);
-      for (std::size_t i = 0; i < count; ++i) hook.addresses->remove(given[i] & hook.mask);
-    }
-    return result;
-  }
-
-  static int close(fid* object) {
-    const table_prefix& prefix = prefix_of(object->ops);
-    auto& hook = *static_cast<address_vector*>(prefix.hook);
-    const int result = original_of<fi_ops>(prefix).close(object);
-    if (result != 0) return result;
-    registry* all = &known_registry();
-    {
-      const control_lock lock(all->mutex);
-      registry::unlink(all->vectors, &hook);
-      for (endpoint* ep = all->endpoints; ep != nullptr; ep = ep->next) {
-        if (ep->addresses == hook.addresses) ep->addresses = nullptr;
-      }
-      for (completion_queue* queue = all->queues; queue != nullptr; queue = queue->next) {
-        if (queue->addresses == hook.addresses) queue->addresses = nullptr;
-      }
-      all->spare_maps.push_back(hook.addresses);
-    }
-    delete &hook;
-    return 0;
-  }
-};
 
 template <operation_policy Policy>
 struct domain_hooks {
@@ -187,8 +46,14 @@ struct domain_hooks {
       replace(copy, &fi_ops_domain::endpoint2, &open_endpoint2);
       replace(copy, &fi_ops_domain::scalable_ep, &scalable_ep);
       replace(copy, &fi_ops_domain::srx_ctx, &srx_ctx);
+      replace(copy, &fi_ops_domain::cntr_open, &cntr_open);
+    }) && made->tables.patch(object->mr, made, [](fi_ops_mr& copy) noexcept {
+      replace(copy, &fi_ops_mr::reg, &reg);
+      replace(copy, &fi_ops_mr::regv, &regv);
+      replace(copy, &fi_ops_mr::regattr, &regattr);
     });
     if (patched) return made;
+    unpatch(object->mr);
     unpatch(object->fid.ops);
     unpatch(object->ops);
     delete made;
@@ -239,12 +104,8 @@ struct domain_hooks {
   }
 
   static void opened(domain& hook, const fi_info* info, fid_ep* ep) noexcept {
-    const fi_ep_type type =
-        info != nullptr && info->ep_attr != nullptr ? info->ep_attr->type : FI_EP_UNSPEC;
-    if (ep->fid.fclass != FI_CLASS_EP || (type != FI_EP_RDM && type != FI_EP_UNSPEC)) {
-      count_left_alone("endpoint type not supported", type == FI_EP_MSG     ? "FI_EP_MSG"
-                                                      : type == FI_EP_DGRAM ? "FI_EP_DGRAM"
-                                                                            : "other");
+    if (ep->fid.fclass != FI_CLASS_EP && ep->fid.fclass != FI_CLASS_SEP) {
+      count_left_alone("endpoint type not supported", "other");
       return;
     }
     std::uint32_t nic = 0;
@@ -290,20 +151,88 @@ struct domain_hooks {
   }
 
   static int scalable_ep(fid_domain* object, fi_info* info, fid_ep** ep, void* context) {
+    domain& hook = of(object);
     const auto original = real(object).scalable_ep;
     const bool ours = FABSCOPE_DETAIL_FROM_APPLICATION(original);
-    const control_scope depth;
-    const int result = original(object, info, ep, context);
-    if (result == 0 && ours) count_left_alone("endpoint type not supported", "fi_scalable_ep");
+    int result;
+    {
+      const control_scope depth;
+      result = original(object, info, ep, context);
+    }
+    if (result == 0 && ours) opened(hook, info, *ep);
     return result;
   }
   static int srx_ctx(fid_domain* object, fi_rx_attr* attributes, fid_ep** ep, void* context) {
+    domain& hook = of(object);
     const auto original = real(object).srx_ctx;
     const bool ours = FABSCOPE_DETAIL_FROM_APPLICATION(original);
-    const control_scope depth;
-    const int result = original(object, attributes, ep, context);
-    if (result == 0 && ours) count_left_alone("shared receive context", "fi_srx_context");
+    int result;
+    {
+      const control_scope depth;
+      result = original(object, attributes, ep, context);
+    }
+    if (result == 0 && ours) {
+      endpoint_hooks<Policy>::hook_context(*ep, nullptr, nullptr, attributes, hook.nic,
+                                           hook.format);
+    }
     return result;
+  }
+
+  static int cntr_open(fid_domain* object, fi_cntr_attr* attributes, fid_cntr** out,
+                       void* context) {
+    domain& hook = of(object);
+    const auto original = real(object).cntr_open;
+    const bool ours = FABSCOPE_DETAIL_FROM_APPLICATION(original);
+    int result;
+    {
+      const control_scope depth;
+      result = original(object, attributes, out, context);
+    }
+    const bool peer = attributes != nullptr && (attributes->flags & FI_PEER) != 0;
+    if (result != 0 || !ours) return result;
+    if (peer)
+      count_left_alone("counter shared between providers", "fi_cntr_open");
+    else
+      counter_hooks<Policy>::hook(
+          *out, hook.nic, attributes != nullptr && attributes->events != FI_CNTR_EVENTS_COMP);
+    return result;
+  }
+
+  // The application registers memory; a provider that registers for itself calls from inside.
+  template <class Real>
+  static int registered(fid* object, std::uint64_t bytes, Real&& real) {
+    const auto* table = reinterpret_cast<fid_domain*>(object)->mr;
+    const table_prefix& prefix = prefix_of(table);
+    const bool ours = control_depth == 0 && !Policy::nested();
+    const std::uint64_t begin = ours ? Policy::control_begins() : 0;
+    int result;
+    {
+      const control_scope depth;
+      result = real(original_of<fi_ops_mr>(prefix));
+    }
+    if (ours) {
+      Policy::registered(static_cast<const domain*>(prefix.hook)->nic, bytes, begin, result);
+    }
+    return result;
+  }
+  static int reg(fid* object, const void* buffer, std::size_t size, std::uint64_t access,
+                 std::uint64_t offset, std::uint64_t key, std::uint64_t flags, fid_mr** out,
+                 void* context) {
+    return registered(object, size, [&](const fi_ops_mr& real) {
+      return real.reg(object, buffer, size, access, offset, key, flags, out, context);
+    });
+  }
+  static int regv(fid* object, const iovec* parts, std::size_t count, std::uint64_t access,
+                  std::uint64_t offset, std::uint64_t key, std::uint64_t flags, fid_mr** out,
+                  void* context) {
+    return registered(object, length_of(parts, count), [&](const fi_ops_mr& real) {
+      return real.regv(object, parts, count, access, offset, key, flags, out, context);
+    });
+  }
+  static int regattr(fid* object, const fi_mr_attr* attributes, std::uint64_t flags, fid_mr** out) {
+    return registered(
+        object, length_of(attributes->mr_iov, attributes->iov_count),
+        [&](const fi_ops_mr& real) { return real.regattr(object, attributes, flags, out); });
   }
 
   static int close(fid* object) {
@@ -330,6 +259,8 @@ struct fabric_hooks {
     }) && made->tables.patch(object->ops, made, [](fi_ops_fabric& copy) noexcept {
       replace(copy, &fi_ops_fabric::domain, &open_domain);
       replace(copy, &fi_ops_fabric::domain2, &open_domain2);
+      replace(copy, &fi_ops_fabric::eq_open, &open_event_queue);
+      replace(copy, &fi_ops_fabric::trywait, &trywait);
     });
     if (patched) return made;
     unpatch(object->fid.ops);
@@ -360,6 +291,46 @@ struct fabric_hooks {
       result = original(object, info, out, flags, context);
     }
     if (result == 0 && ours && (flags & FI_PEER) == 0) domain_hooks<Policy>::hook(*out, info);
+    return result;
+  }
+  static int open_event_queue(fid_fabric* object, fi_eq_attr* attributes, fid_eq** out,
+                              void* context) {
+    const auto original = original_of<fi_ops_fabric>(prefix_of(object->ops)).eq_open;
+    const bool ours = FABSCOPE_DETAIL_FROM_APPLICATION(original);
+    int result;
+    {
+      const control_scope depth;
+      result = original(object, attributes, out, context);
+    }
+    if (result == 0 && ours) event_hooks<Policy>::hook(*out);
+    return result;
+  }
+  /// FI_SUCCESS lets the application sleep until a file descriptor wakes it: what follows is no gap
+  /// in which nobody polled.
+  static int trywait(fid_fabric* object, fid** objects, int count) {
+    const auto original = original_of<fi_ops_fabric>(prefix_of(object->ops)).trywait;
+    typename Policy::thread* const thread = Policy::enter();
+    if (thread == nullptr) return original(object, objects, count);
+    int result;
+    {
+      const inside<typename Policy::thread> depth(*thread);
+      result = original(object, objects, count);
+    }
+    for (int i = 0; result == 0 && i < count; ++i) {
+      const fid* one = objects[i];
+      if (one == nullptr) continue;
+      if (one->fclass == FI_CLASS_CQ) {
+        const auto* table = reinterpret_cast<const fid_cq*>(one)->ops;
+        if (owner_of(table) == table_owner::ours) {
+          Policy::may_sleep(*thread, *static_cast<completion_queue*>(prefix_of(table).hook));
+        }
+      } else if (one->fclass == FI_CLASS_CNTR) {
+        const auto* table = reinterpret_cast<const fid_cntr*>(one)->ops;
+        if (owner_of(table) == table_owner::ours) {
+          Policy::may_sleep(*thread, static_cast<counter*>(prefix_of(table).hook)->polls);
+        }
+      }
+    }
     return result;
   }
   static int close(fid* object) {

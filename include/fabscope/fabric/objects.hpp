@@ -28,6 +28,7 @@ enum class reason : std::uint8_t {
   triggered,
   special,  ///< peek, claim, discard: the context is the provider's
   multi_receive,
+  collective,
   alias,
   unknown_flags,  ///< the endpoint's own flags are not known: instrumented without its fi_info
   pool_full,
@@ -43,6 +44,7 @@ constexpr const char* to_string(reason why) noexcept {
                                    "triggered operation",
                                    "peek, claim or discard",
                                    "multi-receive",
+                                   "collective operation",
                                    "alias endpoint",
                                    "endpoint flags unknown",
                                    "too many operations in flight"};
@@ -50,7 +52,32 @@ constexpr const char* to_string(reason why) noexcept {
   return why < reason::count_ ? names[static_cast<unsigned>(why)] : "unknown";
 }
 
-/// A completion queue.
+/// libfabric's own collectives. They are counted and passed through.
+enum class collective_call : std::uint8_t {
+  barrier,
+  barrier2,
+  broadcast,
+  alltoall,
+  allreduce,
+  allgather,
+  reduce_scatter,
+  reduce,
+  scatter,
+  gather,
+  message,
+  count_,
+};
+
+constexpr const char* to_string(collective_call call) noexcept {
+  constexpr const char* names[] = {"fi_barrier",        "fi_barrier2",   "fi_broadcast",
+                                   "fi_alltoall",       "fi_allreduce",  "fi_allgather",
+                                   "fi_reduce_scatter", "fi_reduce",     "fi_scatter",
+                                   "fi_gather",         "collective msg"};
+  static_assert(sizeof names / sizeof names[0] == static_cast<unsigned>(collective_call::count_));
+  return call < collective_call::count_ ? names[static_cast<unsigned>(call)] : "unknown";
+}
+
+/// A completion queue, or what is polled of a counter.
 struct completion_queue {
   fid_cq* object = nullptr;
   detail::table_set tables;
@@ -59,10 +86,31 @@ struct completion_queue {
   fi_cq_format format = FI_CQ_FORMAT_UNSPEC;
   std::uint32_t entry_bytes = 0;  ///< 0: the format is not known
   bool has_length = false;
+  bool is_counter = false;
   bool shared_between_providers = false;
   std::uint64_t capacity = 0;
   detail::address_map* addresses = nullptr;  ///< of the endpoints bound to it
   completion_queue* next = nullptr;
+};
+
+namespace detail {
+/// An insertion that ends with an event.
+struct pending_insertion {
+  pending_insertion* next;
+  fi_addr_t* given;
+  std::size_t count;
+  const void* context;
+};
+struct counted_operations;
+}  // namespace detail
+
+/// A counter, see counter_hooks.hpp.
+struct counter {
+  fid_cntr* object = nullptr;
+  detail::table_set tables;
+  completion_queue polls;  ///< its number, NIC and name
+  detail::counted_operations* operations = nullptr;
+  counter* next = nullptr;
 };
 
 /// An address vector. Its map outlives it, see address_map::clear.
@@ -73,7 +121,8 @@ struct address_vector {
   std::uint32_t format = FI_FORMAT_UNSPEC;
   bool is_table = false;
   bool is_asynchronous = false;
-  std::uint64_t inserted = 0;      ///< so far
+  std::uint64_t inserted = 0;                    ///< so far
+  detail::pending_insertion* pending = nullptr;  ///< asynchronous ones, the oldest first
   fi_addr_t mask = ~fi_addr_t{0};  ///< takes the receive context's number out of an fi_addr
   address_vector* next = nullptr;
 };
@@ -90,6 +139,16 @@ struct endpoint_side {
   completion_level level = completion_level::unspecified;
 };
 
+/// What a counter can be bound for.
+enum class counted_kind : std::uint8_t { send, receive, read, write, count_ };
+
+constexpr counted_kind counted_kind_of(operation op) noexcept {
+  if (is_receive(op)) return counted_kind::receive;
+  if (is_read(op)) return counted_kind::read;
+  return op < operation::read ? counted_kind::send : counted_kind::write;
+}
+
+/// An endpoint, a transmit or receive context, a scalable endpoint or a shared receive context.
 struct endpoint {
   // What every operation reads.
   std::uint64_t ends = 0;        ///< labels: local << 32 | nic
@@ -99,6 +158,8 @@ struct endpoint {
   std::uint32_t number = 0;  ///< unique in the process, never 0
   std::uint8_t nic_slot = 0;
   bool directed_receive = false;
+  bool has_counters = false;
+  std::uint32_t peer_label = 0;  ///< of a connected endpoint
   endpoint_side transmit;
   endpoint_side receive;
 
@@ -109,6 +170,12 @@ struct endpoint {
   std::uint32_t format = FI_FORMAT_UNSPEC;
   std::uint32_t alias_of = 0;  ///< number of the endpoint whose alias this is
   bool is_alias = false;
+  std::uint8_t tables_there = 0;     ///< how many of fid_ep's tables, from msg on, may be looked at
+  std::uint32_t peer_name = 0;       ///< of the registry's texts
+  std::uint64_t connect_begin = 0;   ///< ticks, while a connection is being made
+  const endpoint* parent = nullptr;  ///< the scalable endpoint whose context this is
+  endpoint* shared_receive = nullptr;  ///< where its receives are posted
+  counter* counters[static_cast<unsigned>(counted_kind::count_)] = {};
   endpoint* next = nullptr;
 };
 

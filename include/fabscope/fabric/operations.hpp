@@ -3,6 +3,7 @@
 // what. Layer: fabric.
 #pragma once
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
@@ -47,6 +48,34 @@ inline std::uint64_t length_of(const iovec* parts, std::size_t count) noexcept {
   return sum;
 }
 
+/// Bytes of an element, 0 if our headers do not know the type.
+constexpr std::uint64_t bytes_of(fi_datatype type) noexcept {
+  switch (type) {
+    case FI_INT8:
+    case FI_UINT8: return 1;
+    case FI_INT16:
+    case FI_UINT16: return 2;
+    case FI_INT32:
+    case FI_UINT32:
+    case FI_FLOAT: return 4;
+    case FI_INT64:
+    case FI_UINT64:
+    case FI_DOUBLE:
+    case FI_FLOAT_COMPLEX: return 8;
+    case FI_DOUBLE_COMPLEX: return 16;
+    case FI_LONG_DOUBLE: return sizeof(long double);
+    case FI_LONG_DOUBLE_COMPLEX: return 2 * sizeof(long double);
+    case FI_INT128:
+    case FI_UINT128: return 16;
+    default: return 0;
+  }
+}
+inline std::uint64_t length_of(const fi_ioc* parts, std::size_t count, fi_datatype type) noexcept {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; parts != nullptr && i < count; ++i) sum += parts[i].count;
+  return sum * bytes_of(type);
+}
+
 }  // namespace detail
 
 /// Arguments: ..., length at Length, address at Address, ..., context last. Inject calls have none.
@@ -80,26 +109,64 @@ struct vector_call {
   }
 };
 
-/// Arguments: a message struct that holds everything, flags.
+/// Arguments: a message struct that holds nearly everything, ..., flags last.
 struct message_call {
-  template <class Message>
+  template <class Message, class... Args>
   FABSCOPE_ALWAYS_INLINE static void describe(request& out, const Message*& message,
-                                              std::uint64_t& flags) noexcept {
+                                              Args&... args) noexcept {
     out.has_flags = true;
-    out.flags = flags;
-    out.bytes = detail::length_of(message->msg_iov, message->iov_count);
+    out.flags = detail::argument<sizeof...(Args) - 1>(args...);
+    if constexpr (requires { message->datatype; }) {
+      out.bytes = detail::length_of(message->msg_iov, message->iov_count, message->datatype);
+    } else {
+      out.bytes = detail::length_of(message->msg_iov, message->iov_count);
+    }
     out.peer = message->addr;
     if constexpr (requires { message->tag; }) out.tag = message->tag;
     out.context = message->context;
   }
-  // The sizes of the three message structs are the same in every libfabric from 1.17 to 2.6.
-  template <class Real, class Message>
+  // The sizes of the four message structs are the same in every libfabric from 1.17 to 2.6.
+  template <class Real, class Message, class... Args>
   FABSCOPE_ALWAYS_INLINE static ssize_t call(Real real, fid_ep* ep, void* context,
-                                             const Message* message, std::uint64_t flags) {
-    if (context == message->context) return real(ep, message, flags);
+                                             const Message* message, Args... args) {
+    if (context == message->context) return real(ep, message, args...);
     Message ours = *message;
     ours.context = context;
-    return real(ep, &ours, flags);
+    return real(ep, &ours, args...);
+  }
+};
+
+/// Arguments of an atomic: ..., number of elements (or an array of fi_ioc and its length) at Count,
+/// ..., address at Address, remote address, key, type, operator, and the context where there is
+/// one.
+template <std::size_t Count, std::size_t Address, bool Context = true>
+struct element_call : buffer_call<Count, Address, Context> {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, Args&... args) noexcept {
+    buffer_call<Count, Address, Context>::describe(out, args...);
+    out.bytes *= detail::bytes_of(detail::argument<Address + 3>(args...));
+  }
+};
+template <std::size_t Parts, std::size_t Length, std::size_t Address>
+struct element_vector_call : buffer_call<Length, Address> {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, Args&... args) noexcept {
+    buffer_call<Length, Address>::describe(out, args...);
+    out.bytes =
+        detail::length_of(detail::argument<Parts>(args...), detail::argument<Length>(args...),
+                          detail::argument<Address + 3>(args...));
+  }
+};
+/// A message, operands to compare with (compare calls only), results, their descriptors, their
+/// number, flags. The bytes are those of the results.
+template <std::size_t Results>
+struct fetch_message_call : message_call {
+  template <class... Args>
+  FABSCOPE_ALWAYS_INLINE static void describe(request& out, const fi_msg_atomic*& message,
+                                              Args&... args) noexcept {
+    message_call::describe(out, message, args...);
+    out.bytes = detail::length_of(detail::argument<Results>(args...),
+                                  detail::argument<Results + 2>(args...), message->datatype);
   }
 };
 
@@ -166,6 +233,21 @@ using rma_operations = operation_list<
     operation_tag<operation::writedata, &fi_ops_rma::writedata, data_call>,
     operation_tag<operation::inject_write, &fi_ops_rma::inject, inject_call>,
     operation_tag<operation::inject_writedata, &fi_ops_rma::injectdata, inject_data_call>>;
+
+using atomic_operations = operation_list<
+    operation_tag<operation::atomic, &fi_ops_atomic::write, element_call<1, 3>>,
+    operation_tag<operation::atomicv, &fi_ops_atomic::writev, element_vector_call<0, 2, 3>>,
+    operation_tag<operation::atomicmsg, &fi_ops_atomic::writemsg, message_call>,
+    operation_tag<operation::inject_atomic, &fi_ops_atomic::inject, element_call<1, 2, false>>,
+    operation_tag<operation::fetch_atomic, &fi_ops_atomic::readwrite, element_call<1, 5>>,
+    operation_tag<operation::fetch_atomicv, &fi_ops_atomic::readwritev,
+                  element_vector_call<3, 5, 6>>,
+    operation_tag<operation::fetch_atomicmsg, &fi_ops_atomic::readwritemsg, fetch_message_call<0>>,
+    operation_tag<operation::compare_atomic, &fi_ops_atomic::compwrite, element_call<1, 7>>,
+    operation_tag<operation::compare_atomicv, &fi_ops_atomic::compwritev,
+                  element_vector_call<6, 8, 9>>,
+    operation_tag<operation::compare_atomicmsg, &fi_ops_atomic::compwritemsg,
+                  fetch_message_call<3>>>;
 
 }  // namespace fabric
 

@@ -58,6 +58,8 @@ struct registry {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   endpoint* endpoints = nullptr;
   completion_queue* queues = nullptr;
+  counter* counters = nullptr;
+  std::uint64_t event_queues = 0;
   address_vector* vectors = nullptr;
   std::vector<address_map*> spare_maps;
   std::vector<nic_entry> nics;  // number n is entry n - 1

@@ -23,6 +23,7 @@ namespace fabric::detail {
 
 /// Made by the first that needs it in a session, and kept for good: threads hold pointers to it.
 struct fabric_session {
+  static constexpr std::uint32_t max_connections = 256;  ///< rows; the last one is for all others
   std::uint32_t number = 0;
   const fabscope_table* table = nullptr;
   std::uint32_t link_type = 0;
@@ -41,6 +42,8 @@ struct fabric_session {
   nic_row* nics = nullptr;  ///< of the process: busy time, device, line rate
   tally_row* tallies = nullptr;
   std::uint32_t tally_rows = 0;
+  connection_row* connections = nullptr;  ///< under the registry's lock, as registrations
+  registration_row* registrations = nullptr;
   in_flight_row* waiting = nullptr;  ///< places for the oldest operations: sends and such, receives
   std::uint32_t nic_labels[max_nics] = {};
   std::uint64_t nic_devices[max_nics] = {};
@@ -95,6 +98,11 @@ struct fabric_session {
     tallies = static_cast<tally_row*>(table->memory(nullptr, &key, tally_type, tally_rows));
     waiting = static_cast<in_flight_row*>(
         table->memory(nullptr, &key, type<in_flight_row>(), 2 * in_flight_list::places));
+    connections = static_cast<connection_row*>(
+        table->memory(nullptr, &key, type<connection_row>(), max_connections));
+    registrations = static_cast<registration_row*>(
+        table->memory(nullptr, &key, type<registration_row>(), max_nics));
+    if (connections == nullptr || registrations == nullptr) return false;
     if (nics == nullptr || tallies == nullptr || waiting == nullptr) return false;
     const fabscope_client client{sizeof(fabscope_client),
                                  0,
@@ -103,6 +111,39 @@ struct fabric_session {
                                  [](void* self) { static_cast<fabric_session*>(self)->tick(); },
                                  [](void* self) { static_cast<fabric_session*>(self)->finish(); }};
     return table->client(&client) != 0;
+  }
+
+  /// Threads: under the registry's lock. What has no place of its own is in the last.
+  void connected(const endpoint& ep, std::uint64_t span) noexcept {
+    const connection_row::key_type key{relaxed_load(ep.ends), relaxed_load(ep.peer_label)};
+    connection_row* row = connections;
+    connection_row* const last = connections + max_connections - 1;
+    const auto other = [&](const connection_row& r) {
+      const connection_row::key_type known = r.key();
+      return r.used != 0 && (known.ends != key.ends || known.remote != key.remote);
+    };
+    while (row != last && other(*row)) ++row;
+    if (row->used == 0) {
+      row->set_key(key);
+      release_store(row->used, row == last ? row_is_other : row_in_use);
+    }
+    relaxed_add(row->count, 1);
+    relaxed_add(row->sum, span);
+    relaxed_max(row->max, span);
+  }
+  void registered(std::uint32_t nic, std::uint64_t bytes, std::uint64_t span,
+                  bool success) noexcept {
+    const std::uint32_t slot = nic == 0 || nic > max_nics ? max_nics - 1 : nic - 1;
+    registration_row& row = registrations[slot];
+    if (row.used == 0) {
+      row.set_key({relaxed_load(nic_labels[slot])});
+      release_store(row.used, row_in_use);
+    }
+    if (!success) return relaxed_add(row.failed, 1);
+    relaxed_add(row.count, 1);
+    relaxed_add(row.bytes, bytes);
+    relaxed_add(row.sum, span);
+    relaxed_max(row.max, span);
   }
 
   void add(thread_state& thread) noexcept {
@@ -273,6 +314,7 @@ inline void label_endpoint(fabric_session& session, endpoint& ep) noexcept {
                                                                : max_nics - 1);
   const std::uint32_t nic = relaxed_load(session.nic_labels[ep.nic_slot]);
   const std::uint32_t local = ep.local_name == 0 ? 0 : session.label(all.texts[ep.local_name - 1]);
+  relaxed_store(ep.peer_label, ep.peer_name == 0 ? 0 : session.label(all.texts[ep.peer_name - 1]));
   relaxed_store(ep.ends, std::uint64_t{local} << 32 | nic);
   relaxed_store(ep.slot_state, context_slot::pack(ep.number, ep.nic_slot,
                                                   static_cast<std::uint8_t>(session.number)));

@@ -11,6 +11,7 @@
 #include <fabscope/clock/counter_clock.hpp>
 #include <fabscope/fabric/concepts.hpp>
 #include <fabscope/fabric/context_slot.hpp>
+#include <fabscope/fabric/counted_operations.hpp>
 #include <fabscope/fabric/session_part.hpp>
 #include <fabscope/fabric/thread_state.hpp>
 #include <fabscope/scope/port.hpp>
@@ -162,6 +163,9 @@ struct timing {
     if (result == 0) [[likely]] {
       if (t.retrying != 0) [[unlikely]]
         accepted(t, ep, call, made);
+      if (ep.has_counters) [[unlikely]] {
+        if (count_in(t, ep, call, made)) return;
+      }
       if (is_inject(call.op))
         injected(t, ep, call, made);
       else if (made.slot == nullptr) [[unlikely]]
@@ -177,16 +181,7 @@ struct timing {
                                             const poll& result) noexcept {
     const std::uint64_t now = now_ticks(t.clock);
     cq_row& row = row_of(t, queue);
-    const std::uint64_t last = relaxed_load(row.last);
-    relaxed_store(row.last, now);
-    relaxed_add(row.polls, 1);
-    if (result.may_wait) [[unlikely]]
-      waited(row, result, now);
-    const std::uint64_t gap = (result.may_wait ? result.wait_begin : now) - last;
-    if (gap < t.gap_limit[0]) [[likely]]
-      relaxed_add(row.gap[0], 1);
-    else if (last != 0)
-      long_gap(t, row, gap, now);
+    counted_poll(t, row, result, now);
     if (result.count <= 0) return;
     if (result.is_error) {
       failed(t, row, result.entries, now);
@@ -270,6 +265,75 @@ struct timing {
     walk.each(queue.number, [&](detail::context_slot& slot) noexcept { walk.put(slot); });
   }
 
+  FABSCOPE_NOINLINE static void passed(thread& t, endpoint&, collective_call call) noexcept {
+    t.tally(t.session->reason_label[static_cast<std::size_t>(reason::collective)],
+            t.session->label(to_string(call)));
+  }
+
+  /// A counter's value was read: the operations that it counts, the oldest first, are complete.
+  static void counted(thread& t, counter& from, std::uint64_t value,
+                      std::uint64_t wait_begin) noexcept {
+    const std::uint64_t now = now_ticks(t.clock);
+    cq_row& row = row_of(t, from.polls);
+    poll result;
+    result.wait_begin = wait_begin;
+    result.may_wait = wait_begin != 0;
+    counted_poll(t, row, result, now);
+    const std::uint64_t seen = relaxed_load(row.seen);
+    if (value != seen) {
+      relaxed_add(row.productive, 1);
+      if (value > seen) {
+        relaxed_add(row.entries, value - seen);
+        relaxed_max(row.most, value - seen);
+      }
+      relaxed_store(row.seen, value);
+    }
+    using entry = detail::counted_operations::entry;
+    const bool known = relaxed_load(from.operations->in_order) != 0;
+    from.operations->conclude(
+        value, [&](const entry& one) noexcept { conclude(t, one, known ? now : 0); });
+  }
+
+  /// What was not concluded never will be.
+  static void closed(counter& gone) noexcept {
+    thread* t = enter();
+    if (t == nullptr) return;
+    using entry = detail::counted_operations::entry;
+    relaxed_store(gone.operations->in_order, 0U);
+    gone.operations->conclude(0, [&](const entry& one) noexcept { conclude(*t, one, 0); });
+  }
+
+  /// The next poll of this queue by this thread ends a sleep and not a gap.
+  FABSCOPE_NOINLINE static void may_sleep(thread& t, completion_queue& queue) noexcept {
+    cq_row& row = row_of(t, queue);
+    relaxed_store(row.asleep, now_ticks(t.clock));
+    relaxed_store(row.last, 0);
+  }
+
+  static std::uint64_t control_begins() noexcept {
+    const thread* t = enter();
+    return t == nullptr ? 0 : now_ticks(t->clock);
+  }
+  static void connecting(endpoint& ep) noexcept { ep.connect_begin = control_begins(); }
+  static void connected(endpoint& ep) noexcept {
+    const thread* t = enter();
+    if (t == nullptr || ep.connect_begin == 0) return;
+    const std::uint64_t span = now_ticks(t->clock) - ep.connect_begin;
+    ep.connect_begin = 0;
+    const detail::control_lock lock(detail::known_registry().mutex);
+    if (detail::fabric_session* session = running()) session->connected(ep, span);
+  }
+  static void registered(std::uint32_t nic, std::uint64_t bytes, std::uint64_t begin,
+                         int result) noexcept {
+    const thread* t = enter();
+    if (t == nullptr || begin == 0) return;
+    const std::uint64_t span = now_ticks(t->clock) - begin;
+    const detail::control_lock lock(detail::known_registry().mutex);
+    if (detail::fabric_session* session = running()) {
+      session->registered(nic, bytes, span, result == 0);
+    }
+  }
+
  private:
   using context_slot = detail::context_slot;
 
@@ -297,7 +361,7 @@ struct timing {
   }
   FABSCOPE_ALWAYS_INLINE static std::uint32_t remote_of(const endpoint& ep,
                                                         const request& call) noexcept {
-    if (ep.addresses == nullptr) return 0;
+    if (ep.addresses == nullptr) return relaxed_load(ep.peer_label);
     if (is_receive(call.op) && !ep.directed_receive) return 0;
     return ep.addresses->label_of(call.peer & ep.address_mask);
   }
@@ -325,10 +389,27 @@ struct timing {
       find_row(t, queue, part);
     return *part.row;
   }
+  FABSCOPE_ALWAYS_INLINE static void counted_poll(thread& t, cq_row& row, const poll& result,
+                                                  std::uint64_t now) noexcept {
+    const std::uint64_t last = relaxed_load(row.last);
+    relaxed_store(row.last, now);
+    relaxed_add(row.polls, 1);
+    if (result.may_wait) [[unlikely]]
+      waited(row, result, now);
+    const std::uint64_t gap = (result.may_wait ? result.wait_begin : now) - last;
+    if (gap < t.gap_limit[0]) [[likely]]
+      relaxed_add(row.gap[0], 1);
+    else
+      long_gap(t, row, last, gap, now);
+  }
   FABSCOPE_NOINLINE static void find_row(thread& t, const completion_queue& queue,
                                          detail::queue_part& part) noexcept {
     char name[32] = "cq ";
     std::size_t size = 3;
+    if (queue.is_counter) {
+      std::memcpy(name, "counter ", 8);
+      size = 8;
+    }
     char digits[12];
     std::size_t count = 0;
     for (std::uint32_t n = queue.number; n != 0; n /= 10)
@@ -350,8 +431,16 @@ struct timing {
     relaxed_add(row.blocking, 1);
     relaxed_add(row.blocked, now - result.wait_begin);
   }
-  FABSCOPE_NOINLINE static void long_gap(const thread& t, cq_row& row, std::uint64_t gap,
-                                         std::uint64_t now) noexcept {
+  FABSCOPE_NOINLINE static void long_gap(const thread& t, cq_row& row, std::uint64_t last,
+                                         std::uint64_t gap, std::uint64_t now) noexcept {
+    if (last == 0) {  // the first poll, or the first after a sleep that was allowed
+      const std::uint64_t asleep = relaxed_load(row.asleep);
+      if (asleep == 0) return;
+      relaxed_store(row.asleep, 0);
+      relaxed_add(row.blocking, 1);
+      relaxed_add(row.blocked, now - asleep);
+      return;
+    }
     std::size_t bucket = 1;
     while (bucket < cq_row::gap_buckets - 1 && gap >= t.gap_limit[bucket]) ++bucket;
     relaxed_add(row.gap[bucket], 1);
@@ -424,7 +513,8 @@ struct timing {
       level = level_posted_size;
     }
     if (remote == 0 && queue.addresses != nullptr) remote = queue.addresses->label_of(source);
-    const std::uint64_t kind = link_row::kind_of(remote, op, size_class(bytes), level);
+    const std::uint8_t size = flags == 0 ? size_class(bytes) : std::uint8_t{0};
+    const std::uint64_t kind = link_row::kind_of(remote, op, size, level);
     t.count(of.ends, kind, now - of.begin, bytes, of.nic, flags == 0 ? bytes : 0);
     const std::uint64_t written =
         link_row::kind_of(remote, op, 0, static_cast<std::uint8_t>(of.kind >> 48));
@@ -560,6 +650,74 @@ struct timing {
                                                  size_class(call.bytes), 0);
     t.count(ends, kind, now - made.begin, call.bytes, ep.nic_slot, call.bytes);
     write(t, made.begin, now, call.bytes, t.thread->cause, ends, kind, 0, 0, 0);
+  }
+
+  /// Takes part in the order in which a counter counts. True if the operation waits there for its
+  /// conclusion.
+  FABSCOPE_NOINLINE static bool count_in(thread& t, const endpoint& ep, const request call,
+                                         const attempt made) noexcept {
+    const counter* by = ep.counters[static_cast<unsigned>(counted_kind_of(call.op))];
+    if (by == nullptr) return false;
+    detail::counted_operations& all = *by->operations;
+    const bool waits = made.slot == nullptr && !is_inject(call.op);
+    const bool ordinary = made.why == reason::selective || made.why == reason::no_queue;
+    // These count at another time, or another number of times.
+    if (waits && !ordinary && made.why != reason::pool_full) relaxed_store(all.in_order, 0U);
+    const std::uint64_t number = all.next();
+    if (!waits || !ordinary || relaxed_load(all.in_order) == 0 || !all.has_room(number)) {
+      return false;
+    }
+    const endpoint_side& side = is_receive(call.op) ? ep.receive : ep.transmit;
+    const auto level =
+        static_cast<std::uint8_t>(call.has_flags ? detail::level_of(call.flags) : side.level);
+    detail::counted_operations::entry& one = all.at(number);
+    relaxed_store(one.begin, made.begin);
+    relaxed_store(one.ends, relaxed_load(ep.ends));
+    relaxed_store(one.kind, link_row::kind_of(made.remote, static_cast<std::uint8_t>(call.op),
+                                              size_class(call.bytes), level));
+    relaxed_store(one.amount, call.bytes);
+    relaxed_store(one.cause, t.thread->cause);
+    relaxed_store(one.state, relaxed_load(ep.slot_state));
+    release_store(one.ready, number + 1);  // pairs with counted_operations::conclude
+    return true;
+  }
+
+  /// `now` 0: it is not known when it was complete.
+  FABSCOPE_NOINLINE static void conclude(thread& t, const detail::counted_operations::entry& one,
+                                         std::uint64_t now) noexcept {
+    const std::uint64_t state = relaxed_load(one.state);
+    if (static_cast<std::uint8_t>(state >> 56) != t.session_byte) return;
+    const auto nic = static_cast<std::uint8_t>(state >> 32);
+    const std::uint64_t kind = relaxed_load(one.kind);
+    const std::uint64_t begin = relaxed_load(one.begin);
+    const std::uint64_t ends = relaxed_load(one.ends);
+    const std::uint64_t bytes = relaxed_load(one.amount);
+    const std::uint64_t cause = relaxed_load(one.cause);
+    const auto op = static_cast<operation>(kind >> 32 & 0xff);
+    if (now == 0) {
+      t.tally(t.session->reason_label[static_cast<std::size_t>(reason::selective)],
+              t.session->op_label[static_cast<std::size_t>(op)]);
+      if (is_receive(op)) return;
+      constexpr std::uint64_t level = std::uint64_t{0xffff} << 48;
+      const std::uint64_t untimed_kind = (kind & ~level) | std::uint64_t{level_untimed} << 48;
+      t.link(ends, untimed_kind).add_untimed(bytes);
+      count_nic(t, nic, ends, op, bytes);
+      write(t, begin, begin, bytes, cause, ends, untimed_kind, 0, operation_record::untimed, 0);
+      return;
+    }
+    constexpr std::uint64_t mark = std::uint64_t{level_inferred} << 48;
+    std::uint16_t flags = operation_record::inferred;
+    if (is_receive(op)) {
+      flags |= operation_record::posted_size;
+      const std::uint64_t received =
+          link_row::kind_of(static_cast<std::uint32_t>(kind), static_cast<std::uint8_t>(op), 0,
+                            level_posted_size | level_inferred);
+      t.count(ends, received, now - begin, bytes, nic, 0);
+    } else {
+      detail::nic_part& part = t.count(ends, kind | mark, now - begin, bytes, nic, bytes);
+      t.busy(part, begin, now);
+    }
+    write(t, begin, now, bytes, cause, ends, kind, 0, flags, 0);
   }
 
   /// Passed through untouched. A receive of that kind says nothing about what came.

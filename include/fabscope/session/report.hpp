@@ -97,6 +97,7 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   detail::print_nics(text, data);
   detail::print_kinds(text, data);
   detail::print_queues(text, data);
+  detail::print_set_up(text, data);
   detail::print_steps(text, data);
   detail::print_scopes(text, data);
   detail::print_links(text, data);

@@ -39,6 +39,8 @@ struct report_data {
     kinds = merged_rows<nic_histogram_row>(view);
     queues = merged_rows<cq_row>(view);
     tallies = merged_rows<tally_row>(view);
+    connections = merged_rows<connection_row>(view);
+    registrations = merged_rows<registration_row>(view);
     scopes = merged_rows<scope_row>(view);
     read_steps();
   }
@@ -80,6 +82,8 @@ struct report_data {
   std::vector<nic_histogram_row> kinds;
   std::vector<cq_row> queues;
   std::vector<tally_row> tallies;
+  std::vector<connection_row> connections;
+  std::vector<registration_row> registrations;
   std::vector<scope_row> scopes;
   std::vector<kept_step> steps;  ///< in the order of their begin
 

@@ -17,6 +17,16 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
+/// Receives of a NIC whose completions did not say how much came.
+FABSCOPE_NOINLINE inline std::uint64_t received_without_size(const report_data& data,
+                                                             std::uint32_t nic) noexcept {
+  std::uint64_t sum = 0;
+  for (const link_row& r : data.links) {
+    if (r.nic == nic && is_posted_size(r.level)) sum += r.count;
+  }
+  return sum;
+}
+
 FABSCOPE_NOINLINE inline void print_nics(std::string& to, const report_data& data) {
   if (data.nics.empty()) return;
   section(to, "nics");
@@ -34,11 +44,18 @@ FABSCOPE_NOINLINE inline void print_nics(std::string& to, const report_data& dat
           static_cast<double>(bytes) * 8e9 / busy / static_cast<double>(r.line_rate) * 100, 1);
     }
     const bool idle = r.out_ops + r.in_ops == 0;  // only receives: nothing to be busy with
+    const std::uint64_t unsized = received_without_size(data, r.nic);
     table.add({data.key_name(r, r.nic), data.name(static_cast<std::uint32_t>(r.device)),
                whole(r.out_ops + r.in_ops), whole(bytes),
                has_busy ? millis(busy) : (idle ? "-" : unknown_text),
                has_busy ? gigabytes(static_cast<double>(bytes), busy) : (idle ? "-" : unknown_text),
-               idle ? "-" : share, whole(r.received_ops), whole(r.received_bytes)});
+               idle ? "-" : share, whole(r.received_ops),
+               unsized == 0 ? whole(r.received_bytes) : unknown_text});
+    if (unsized != 0) {
+      remarks += "# " + data.key_name(r, r.nic) + ": " + whole(unsized) +
+                 " receives completed without their size; the others brought " +
+                 whole(r.received_bytes) + " bytes\n";
+    }
     if (r.busy_uncertain != 0) {
       remarks += "# " + data.key_name(r, r.nic) + ": busy from " + millis(busy) + " to " +
                  millis(busy + data.ns(r.busy_uncertain)) + " ms\n";
@@ -64,8 +81,9 @@ FABSCOPE_NOINLINE inline void print_kinds(std::string& to, const report_data& da
       constexpr int bits = 6;
       return count == 0 ? unknown_text : micros(data.ns(quantile_of<bits>(r.histogram, q)));
     };
-    table.add({data.key_name(r, r.nic), kind_of(r), size_text(r.size), level_of(r.level),
-               whole(count), quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)});
+    const std::string size = is_posted_size(r.level) ? unknown_text : size_text(r.size);
+    table.add({data.key_name(r, r.nic), kind_of(r), size, level_of(r.level), whole(count),
+               quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999)});
   }
   table.print(to);
 }
@@ -90,10 +108,10 @@ FABSCOPE_NOINLINE inline void print_links(std::string& to, const report_data& da
   }
   table.print(to);
   to +=
-      "# size: bytes / count, with ~ if that is a mean. receives: from "
-      "posting to completion.\n"
-      "# p50, p99: with < if only a limit is known; section operations has "
-      "them by NIC.\n";
+      "# size: bytes / count, with ~ if that is a mean. receives: from posting to completion.\n"
+      "# level posted: receives whose completion does not say how much came. "
+      "~: concluded from a counter.\n"
+      "# p50, p99: with < if only a limit is known; section operations has them by NIC.\n";
 }
 
 FABSCOPE_NOINLINE inline void print_errors(std::string& to, const report_data& data) {
@@ -135,6 +153,38 @@ FABSCOPE_NOINLINE inline void print_errors(std::string& to, const report_data& d
     untimed.add({data.key_name(r, r.what), data.key_name(r, r.subject), whole(r.count)});
   }
   print(untimed, "not timed");
+}
+
+/// What an application does with a NIC before data flows.
+FABSCOPE_NOINLINE inline void print_set_up(std::string& to, const report_data& data) {
+  report_table connections({"<local", "<remote", "<nic", "count", "avg_us", "max_us"});
+  for (const connection_row& r : sorted(data.connections, [&](const connection_row& c) {
+         return std::tuple(data.key_name(c, c.local), data.key_name(c, c.remote),
+                           data.key_name(c, c.nic));
+       })) {
+    connections.add(
+        {data.key_name(r, r.local), data.key_name(r, r.remote), data.key_name(r, r.nic),
+         whole(r.count),
+         r.count == 0 ? unknown_text : micros(data.ns(r.sum) / static_cast<double>(r.count)),
+         micros(data.ns(r.max))});
+  }
+  if (!connections.empty()) {
+    section(to, "connections");
+    connections.print(to);
+  }
+  report_table registered({"<nic", "count", "bytes", "failed", "avg_us", "max_us"});
+  for (const registration_row& r : sorted(data.registrations, [&](const registration_row& m) {
+         return data.key_name(m, m.nic);
+       })) {
+    registered.add(
+        {data.key_name(r, r.nic), whole(r.count), whole(r.bytes), whole(r.failed),
+         r.count == 0 ? unknown_text : micros(data.ns(r.sum) / static_cast<double>(r.count)),
+         micros(data.ns(r.max))});
+  }
+  if (!registered.empty()) {
+    section(to, "memory registration");
+    registered.print(to);
+  }
 }
 
 FABSCOPE_NOINLINE inline void print_queues(std::string& to, const report_data& data) {

@@ -22,7 +22,10 @@ std::string kind_of(const Row& row) {
 }
 
 FABSCOPE_NOINLINE inline std::string level_of(std::uint8_t level) {
-  return level == level_untimed ? "untimed" : to_string(static_cast<completion_level>(level));
+  if (level == level_untimed) return "untimed";
+  const auto known = static_cast<completion_level>(level & ~level_inferred);
+  return std::string(is_posted_size(level) ? "posted" : to_string(known)) +
+         ((level & level_inferred) != 0 ? "~" : "");
 }
 
 /// The smallest size of a class: 0, 1, 2+, 4+, ..., 1Ki+, 64Ki+, 1Mi+ ...
@@ -168,8 +171,9 @@ FABSCOPE_NOINLINE inline std::string link_quantile(const report_data& data, cons
 }
 
 inline std::vector<std::string> link_cells(const report_data& data, const link_row& r) {
-  std::vector<std::string> cells{kind_of(r), mean_size(r.bytes, r.count), whole(r.count),
-                                 whole(r.bytes), "0"};
+  const bool sized = !is_posted_size(r.level);
+  std::vector<std::string> cells{kind_of(r), sized ? mean_size(r.bytes, r.count) : unknown_text,
+                                 whole(r.count), sized ? whole(r.bytes) : unknown_text, "0"};
   const auto op = static_cast<operation>(r.op);
   if (r.level == level_untimed || r.count == 0) {
     cells.insert(cells.end(), 6, unknown_text);

@@ -24,8 +24,14 @@ FABSCOPE_NAMESPACE_BEGIN
 /// times.
 inline constexpr std::uint8_t level_untimed = 15;
 /// A receive row's level where completions do not say how much came: its bytes are those of the
-/// posted buffers, an upper bound. They are not in nic_row.
+/// posted buffers, an upper bound, and its size class is 0. The bytes are not in nic_row.
 inline constexpr std::uint8_t level_posted_size = 14;
+/// Set in a row's level where the completions were concluded from a counter, in the order of issue.
+inline constexpr std::uint8_t level_inferred = 16;
+
+constexpr bool is_posted_size(std::uint8_t level) noexcept {
+  return (level & ~level_inferred) == level_posted_size;
+}
 
 /// Power-of-two class of a size: 0 for 0 bytes, k for 2^(k-1) to 2^k - 1 bytes.
 constexpr std::uint8_t size_class(std::uint64_t bytes) noexcept {
@@ -67,7 +73,7 @@ struct link_row {
   std::uint32_t local = 0;   ///< label: address of the own endpoint
   std::uint32_t remote = 0;  ///< label: address of the peer; 0: unknown or any
   std::uint8_t op = 0;       ///< operation
-  std::uint8_t size = 0;     ///< size_class of the payload; of received bytes where they are known
+  std::uint8_t size = 0;     ///< size_class of the payload, of receives of what came
   std::uint8_t level = 0;    ///< completion_level, or level_untimed
   std::uint8_t reserved = 0;
   std::uint64_t count = 0;
@@ -318,10 +324,12 @@ struct cq_row {
   std::uint64_t entries = 0;
   std::uint64_t most = 0;      ///< entries of one poll
   std::uint64_t errors = 0;    ///< error entries
-  std::uint64_t blocking = 0;  ///< polls that were allowed to wait
-  std::uint64_t blocked = 0;   ///< time in them
+  std::uint64_t blocking = 0;  ///< polls that were allowed to wait, or came after fi_trywait
+  std::uint64_t blocked = 0;   ///< time in them, or from fi_trywait to them
   std::uint64_t capacity = 0;  ///< entries that were asked for when the queue was opened
-  std::uint64_t reserved2[4] = {};
+  std::uint64_t asleep = 0;    ///< when fi_trywait allowed to sleep; 0: it did not since `last`
+  std::uint64_t seen = 0;      ///< of a counter: its newest value
+  std::uint64_t reserved2[2] = {};
 
   static constexpr const char* type_name = "cq_row";
   static constexpr bool is_row = true;
@@ -354,6 +362,81 @@ inline constexpr field cq_row::fields[16] = {
 };
 static_assert(sizeof(cq_row) == 192);
 
+/// Connections between two addresses: from fi_connect or fi_accept to the read of FI_CONNECTED.
+struct connection_row {
+  struct key_type {
+    std::uint64_t ends;    ///< local << 32 | nic
+    std::uint64_t remote;  ///< as 32 bits
+  };
+
+  std::uint64_t used = 0;
+  std::uint32_t nic = 0;     ///< label
+  std::uint32_t local = 0;   ///< label
+  std::uint32_t remote = 0;  ///< label
+  std::uint32_t reserved = 0;
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t max = 0;
+  std::uint64_t reserved2[2] = {};
+
+  static constexpr const char* type_name = "connection_row";
+  static constexpr bool is_row = true;
+  static const field fields[7];
+
+  [[nodiscard]] key_type key() const noexcept { return {std::uint64_t{local} << 32 | nic, remote}; }
+  void set_key(const key_type& key) noexcept {
+    relaxed_store(nic, static_cast<std::uint32_t>(key.ends));
+    relaxed_store(local, static_cast<std::uint32_t>(key.ends >> 32));
+    relaxed_store(remote, static_cast<std::uint32_t>(key.remote));
+  }
+};
+inline constexpr field connection_row::fields[7] = {
+    {"used", "", offsetof(connection_row, used), field_type::u64, field_role::used},
+    {"nic", "", offsetof(connection_row, nic), field_type::label, field_role::key},
+    {"local", "", offsetof(connection_row, local), field_type::label, field_role::key},
+    {"remote", "", offsetof(connection_row, remote), field_type::label, field_role::key},
+    {"count", "", offsetof(connection_row, count), field_type::u64, field_role::sum},
+    {"sum", "ns", offsetof(connection_row, sum), field_type::span, field_role::sum},
+    {"max", "ns", offsetof(connection_row, max), field_type::span, field_role::maximum},
+};
+static_assert(sizeof(connection_row) == 64);
+
+/// Registrations of memory with one NIC: the calls of fi_mr_reg and its kin that succeeded.
+struct registration_row {
+  struct key_type {
+    std::uint64_t nic;
+  };
+
+  std::uint64_t used = 0;
+  std::uint32_t nic = 0;  ///< label
+  std::uint32_t reserved = 0;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t sum = 0;  ///< time inside the calls
+  std::uint64_t max = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t reserved2 = 0;
+
+  static constexpr const char* type_name = "registration_row";
+  static constexpr bool is_row = true;
+  static const field fields[7];
+
+  [[nodiscard]] key_type key() const noexcept { return {nic}; }
+  void set_key(const key_type& key) noexcept {
+    relaxed_store(nic, static_cast<std::uint32_t>(key.nic));
+  }
+};
+inline constexpr field registration_row::fields[7] = {
+    {"used", "", offsetof(registration_row, used), field_type::u64, field_role::used},
+    {"nic", "", offsetof(registration_row, nic), field_type::label, field_role::key},
+    {"count", "", offsetof(registration_row, count), field_type::u64, field_role::sum},
+    {"bytes", "B", offsetof(registration_row, bytes), field_type::u64, field_role::sum},
+    {"sum", "ns", offsetof(registration_row, sum), field_type::span, field_role::sum},
+    {"max", "ns", offsetof(registration_row, max), field_type::span, field_role::maximum},
+    {"failed", "", offsetof(registration_row, failed), field_type::u64, field_role::sum},
+};
+static_assert(sizeof(registration_row) == 64);
+
 /// How often something happened that is not measured, by reason: "selective completion" on
 /// "fi_write".
 struct tally_row {
@@ -383,6 +466,7 @@ inline constexpr field tally_row::fields[4] = {
     {"count", "", offsetof(tally_row, count), field_type::u64, field_role::sum},
 };
 static_assert(summary_row<link_row> && summary_row<link_error_row> && summary_row<nic_row> &&
-              summary_row<nic_histogram_row> && summary_row<cq_row> && summary_row<tally_row>);
+              summary_row<nic_histogram_row> && summary_row<cq_row> && summary_row<tally_row> &&
+              summary_row<connection_row> && summary_row<registration_row>);
 
 FABSCOPE_NAMESPACE_END

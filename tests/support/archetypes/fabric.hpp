@@ -31,6 +31,15 @@ struct operation_policy {
   static std::uint32_t label(std::uint32_t) noexcept { return 0; }
   static void closed(fabscope::fabric::endpoint&) noexcept {}
   static void closed(fabscope::fabric::completion_queue&) noexcept {}
+  static void passed(thread&, fabscope::fabric::endpoint&,
+                     fabscope::fabric::collective_call) noexcept {}
+  static void counted(thread&, fabscope::fabric::counter&, std::uint64_t, std::uint64_t) noexcept {}
+  static void closed(fabscope::fabric::counter&) noexcept {}
+  static void may_sleep(thread&, fabscope::fabric::completion_queue&) noexcept {}
+  static void connecting(fabscope::fabric::endpoint&) noexcept {}
+  static void connected(fabscope::fabric::endpoint&) noexcept {}
+  static std::uint64_t control_begins() noexcept { return 0; }
+  static void registered(std::uint32_t, std::uint64_t, std::uint64_t, int) noexcept {}
 };
 
 }  // namespace archetypes
