@@ -56,6 +56,12 @@ class collector {
     return fullest;
   }
 
+  /// A slice of what sinks put off. True if there is more of it.
+  bool work() noexcept {
+    bool more = false;
+    for (const auto& sink : sinks_) more |= sink->work(*about_);
+    return more;
+  }
   void flush() noexcept {
     for (const auto& sink : sinks_) sink->flush(*about_);
   }

@@ -74,6 +74,7 @@ class bound_sink {
   virtual record_route* route(std::uint32_t number, const segment_format::type_entry& type) = 0;
   virtual void flush(const sink_context& about) noexcept = 0;
   virtual void finish(const sink_context& about) noexcept = 0;
+  virtual bool work(const sink_context& about) noexcept = 0;
   [[nodiscard]] virtual errc status() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t lost_total() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t filtered_total() const noexcept = 0;
@@ -102,6 +103,7 @@ class typed_sink : public bound_sink {
   }
   void flush(const sink_context& about) noexcept override { sink_.flush(about); }
   void finish(const sink_context& about) noexcept override { finish_of(sink_, about); }
+  bool work(const sink_context& about) noexcept override { return work_of(sink_, about); }
   [[nodiscard]] errc status() const noexcept override { return status_of(sink_); }
   [[nodiscard]] std::uint64_t lost_total() const noexcept override { return lost_by(sink_); }
   [[nodiscard]] std::uint64_t filtered_total() const noexcept override {

@@ -32,6 +32,8 @@ concept consumes = event_record<R> &&
 ///   `std::uint64_t filtered_total() const noexcept`: records that it was not to write; grows in
 ///   consume() only;
 ///   `bool takes<R>() const noexcept`: false if it consumes R in name only.
+///   `bool work(const sink_context&) noexcept`: called while there is nothing to consume, again and
+///   again as long as it says that there is more to do; a slice of a fraction of a millisecond.
 template <class S>
 concept event_sink = requires(S& sink, const sink_context& about) {
   { sink.flush(about) }
@@ -57,6 +59,11 @@ namespace detail {
 template <class Sink>
 void finish_of(Sink& sink, const sink_context& about) noexcept {
   if constexpr (requires { sink.finish(about); }) sink.finish(about);
+}
+template <class Sink>
+bool work_of(Sink& sink, const sink_context& about) noexcept {
+  if constexpr (requires { sink.work(about); }) return sink.work(about);
+  return false;
 }
 template <class Sink>
 errc status_of(const Sink& sink) noexcept {

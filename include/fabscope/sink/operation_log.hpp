@@ -18,15 +18,15 @@ FABSCOPE_NAMESPACE_BEGIN
 /// its row, so that a burst is taken out of the threads' rings before it is overwritten there; rows
 /// are written by work(), which whoever drives the sink calls while there is nothing to take, by
 /// flush() where little waits, and by finish().
-/// Threads: one at a time.  Errors: nothing is lost for want of memory: above `most_bytes`, and
+/// Threads: one at a time.  Errors: nothing is lost for want of memory: above `limit` bytes, and
 /// where there is none, consume() writes rows to make room, and takes as long as that takes.
 template <class Rows>
 class FABSCOPE_VISIBLE operation_log {
  public:
   template <class... Args>
-  FABSCOPE_HIDDEN explicit operation_log(operation_selection wanted, std::uint64_t most_bytes,
+  FABSCOPE_HIDDEN explicit operation_log(operation_selection wanted, std::uint64_t limit,
                                          Args&&... args)
-      : wanted_(std::move(wanted)), waiting_(most_bytes), rows_(std::forward<Args>(args)...) {}
+      : wanted_(std::move(wanted)), waiting_(limit), rows_(std::forward<Args>(args)...) {}
 
   FABSCOPE_HIDDEN void consume(std::span<const operation_record> batch,
                                const sink_context& about) noexcept {

@@ -21,8 +21,8 @@ class FABSCOPE_VISIBLE operation_spool {
  public:
   static constexpr std::size_t chunk_bytes = 65536;
 
-  FABSCOPE_HIDDEN explicit operation_spool(std::uint64_t most_bytes) noexcept
-      : most_bytes_(most_bytes < chunk_bytes ? chunk_bytes : most_bytes) {}
+  FABSCOPE_HIDDEN explicit operation_spool(std::uint64_t limit) noexcept
+      : limit_(limit < chunk_bytes ? chunk_bytes : limit) {}
   FABSCOPE_HIDDEN ~operation_spool() {
     while (first_ != nullptr) drop_first();
     std::free(spare_);
@@ -218,7 +218,7 @@ class FABSCOPE_VISIBLE operation_spool {
     chunk* more = spare_;
     spare_ = nullptr;
     if (more == nullptr) {
-      if ((chunks_ + 1) * chunk_bytes > most_bytes_) return false;
+      if ((chunks_ + 1) * chunk_bytes > limit_) return false;
       more = static_cast<chunk*>(std::malloc(chunk_bytes));
       if (more == nullptr) return false;
       ++chunks_;
@@ -246,7 +246,7 @@ class FABSCOPE_VISIBLE operation_spool {
   chunk* last_ = nullptr;
   chunk* spare_ = nullptr;
   std::uint64_t chunks_ = 0;
-  std::uint64_t most_bytes_;
+  std::uint64_t limit_;
   std::uint64_t most_held_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t bytes_ = 0;
