@@ -2,6 +2,7 @@
 // What is a sink and what is none.
 #include <cstdint>
 #include <fabscope/sink/any_sink.hpp>
+#include <fabscope/sink/binary_sink.hpp>
 #include <fabscope/sink/filter_sink.hpp>
 #include <fabscope/sink/memory_sink.hpp>
 #include <fabscope/sink/null_sink.hpp>
@@ -41,6 +42,8 @@ struct old_style {
 
 static_assert(fs::event_sink<archetype> && fs::consumes<archetype, mine>);
 static_assert(!fs::consumes<archetype, fs::scope_record>);
+static_assert(fs::consumes<fs::binary_sink, mine> && fs::event_sink<fs::binary_sink>);
+static_assert(!fs::consumes<fs::binary_sink, not_a_record>);
 static_assert(!fs::event_sink<throwing_flush>, "nor when it is flushed");
 static_assert(!fs::consumes<may_throw, mine>, "a sink must not throw");
 static_assert(!fs::event_sink<no_flush>, "a sink can be flushed");
