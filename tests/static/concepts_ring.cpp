@@ -87,6 +87,8 @@ struct may_throw {
 };
 static_assert(fs::flight_recorder<archetypes::flight_recorder, archetypes::slot_record>);
 static_assert(fs::flight_recorder<fs::overwrite_writer, word_record>);
+static_assert(fs::flight_recorder<fs::overwrite_ring<word_record>, word_record>);
+static_assert(!fs::event_ring<fs::overwrite_ring<word_record>>, "it never refuses");
 static_assert(!fs::flight_recorder<fs::overwrite_writer, too_big>);
 static_assert(!fs::flight_recorder<may_throw, word_record>);
 static_assert(!fs::flight_recorder<fs::spsc_ring<int>, std::uint64_t>);
@@ -98,12 +100,15 @@ static_assert(!std::is_copy_constructible_v<fs::spsc_ring<int>>);
 static_assert(std::is_nothrow_move_constructible_v<fs::spsc_ring<int>>);
 static_assert(!std::is_copy_constructible_v<fs::mpsc_ring<int>>);
 static_assert(std::is_nothrow_move_constructible_v<fs::mpsc_ring<int>>);
+static_assert(!std::is_copy_constructible_v<fs::overwrite_ring<word_record>>);
+static_assert(std::is_nothrow_move_constructible_v<fs::overwrite_ring<word_record>>);
 static_assert(std::is_trivially_copyable_v<fs::ring_cursor>);
 
 }  // namespace
 
 template class fs::spsc_ring<archetypes::slot_record>;
 template class fs::mpsc_ring<archetypes::slot_record>;
+template class fs::overwrite_ring<archetypes::slot_record>;
 template class fs::spsc_ring<archetypes::slot_record, archetypes::accessor>;
 template class fs::mpsc_ring<archetypes::slot_record, archetypes::accessor>;
 template class fs::basic_overwrite_reader<archetypes::accessor>;

@@ -160,6 +160,20 @@ struct overwrite_of {
   }
 };
 
+template <std::size_t Capacity>
+struct owning_overwrite_of {
+  static constexpr std::size_t producers = 1;
+  static constexpr std::size_t consumers = 1;
+  fs::overwrite_ring<message> ring =
+      std::move(fs::overwrite_ring<message>::create(Capacity).value());
+  void push(std::size_t, const message& m) { ring.push(m); }
+  std::size_t pop(std::size_t, std::span<message> out) { return ring.pop_batch(out); }
+  [[nodiscard]] std::uint64_t lost() const { return ring.overwritten_total(); }
+  [[nodiscard]] bool consistent() const {
+    return ring.popped_total() + ring.overwritten_total() == ring.written_total();
+  }
+};
+
 // A pool whose objects carry the messages; their addresses go through a ring that is never full.
 template <class Object, std::uint32_t Capacity>
 struct pool_of {
@@ -228,8 +242,8 @@ using boost_mpmc_of = queue_model<fs::boost_mpmc_ring<message, Capacity>, Produc
 TEST_CASE_TEMPLATE("stress: each message comes out once, whole, in order, or is counted", Model,
                    spsc_of<1>, spsc_of<16>, spsc_of<4096>, mpsc_of<1>, mpsc_of<16>, mpsc_of<4096>,
                    mpsc_of<64, 1>, placed<fs::spsc_ring<message>, 64, 1>,
-                   placed<fs::mpsc_ring<message>, 64, 3>, overwrite_of<2>, overwrite_of<64>,
-                   overwrite_of<4096>, pool_of<carrier, 64>,
+                   placed<fs::mpsc_ring<message>, 64, 3>, owning_overwrite_of<256>, overwrite_of<2>,
+                   overwrite_of<64>, overwrite_of<4096>, pool_of<carrier, 64>,
                    pool_of<lending_carrier, 256> WITH_BOOST(boost_spsc_of<1>, boost_spsc_of<64>,
                                                             boost_mpmc_of<1, 2, 1>,
                                                             boost_mpmc_of<64, 3, 2>)) {

@@ -12,14 +12,17 @@
 // instruction the records head - capacity + 1 to head - 1 are intact.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <utility>
 
 #include <fabscope/core/config.hpp>
+#include <fabscope/core/result.hpp>
 #include <fabscope/core/word_access.hpp>
 #include <fabscope/ring/concepts.hpp>
 
@@ -174,5 +177,118 @@ class FABSCOPE_VISIBLE basic_overwrite_reader {
   std::uint64_t mask_ = 0;
 };
 using overwrite_reader = basic_overwrite_reader<>;
+
+/// A flight recorder for records of one type, in memory of its own (create) or in memory it is
+/// given (place, attach), for example shared between processes. Each object reads on its own, from
+/// the oldest record that is still there. Threads: one writes (push); one per object reads
+/// (pop_batch); any number observe. Progress: wait-free to write, lock-free to read.  Errors: what
+/// was overwritten before this object read it is counted: popped_total() + overwritten_total() +
+/// unread is written_total().
+template <slot_record Record, word_accessor Access = word_access>
+class FABSCOPE_VISIBLE overwrite_ring {
+ public:
+  using value_type = Record;
+
+  /// No ring: only assigning to it and `operator bool` are allowed.
+  FABSCOPE_HIDDEN constexpr overwrite_ring() noexcept = default;
+  FABSCOPE_HIDDEN overwrite_ring(overwrite_ring&& other) noexcept { swap(other); }
+  FABSCOPE_HIDDEN overwrite_ring& operator=(overwrite_ring&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  FABSCOPE_HIDDEN ~overwrite_ring() {
+    if (owned_ != nullptr) ::operator delete (owned_, std::align_val_t{alignment});
+  }
+
+  /// A ring of at least `capacity` slots (rounded up to a power of two), of which all but one hold
+  /// records, in memory of its own, which is written once so that its pages are present.
+  /// Cost: one allocation.
+  [[nodiscard]] FABSCOPE_HIDDEN static result<overwrite_ring> create(
+      std::size_t capacity) noexcept {
+    if (!allowed(capacity)) return errc::invalid_argument;
+    void* memory =
+        ::operator new (bytes_needed(capacity), std::align_val_t{alignment}, std::nothrow);
+    if (memory == nullptr) return errc::no_space;
+    overwrite_ring ring = place(memory, capacity);
+    ring.owned_ = memory;
+    return result<overwrite_ring>(std::move(ring));
+  }
+
+  /// Bytes that place() needs for at least `capacity` slots.
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr std::size_t bytes_needed(
+      std::size_t capacity) noexcept {
+    return sizeof(slot_line) * (1 + std::bit_ceil(capacity));
+  }
+  static constexpr std::size_t alignment = alignof(slot_line);
+
+  /// A new, empty ring in given memory, which must outlive it.
+  [[nodiscard]] FABSCOPE_HIDDEN static overwrite_ring place(void* memory,
+                                                            std::size_t capacity) noexcept {
+    std::memset(memory, 0, bytes_needed(capacity));
+    return attach(memory, capacity);
+  }
+  /// A second view of a ring that was placed in this memory with this capacity.
+  [[nodiscard]] FABSCOPE_HIDDEN static overwrite_ring attach(void* memory,
+                                                             std::size_t capacity) noexcept {
+    overwrite_ring ring;
+    auto* lines = static_cast<slot_line*>(memory);
+    const std::uint64_t mask = std::bit_ceil(capacity) - 1;
+    ring.writer_ = basic_overwrite_writer<Access>(lines->word, lines + 1, mask);
+    ring.reader_ = basic_overwrite_reader<Access>(lines->word, lines + 1, mask);
+    ring.memory_ = memory;
+    return ring;
+  }
+  [[nodiscard]] FABSCOPE_HIDDEN static constexpr bool allowed(std::size_t capacity) noexcept {
+    return capacity >= 2 && capacity <= (std::size_t{1} << 40) / sizeof(slot_line);
+  }
+
+  /// Stores a record over the oldest one.  Threads: the writer.
+  FABSCOPE_HIDDEN void push(const Record& record) noexcept { writer_.push(record); }
+
+  /// Copies up to out.size() records that this object has not read, oldest first, into `out`;
+  /// returns how many. 0 also if the writer overtook every one of a few attempts.  Threads: the
+  /// reader.
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t pop_batch(std::span<Record> out) noexcept {
+    slot_line lines[16];
+    std::size_t count = 0;
+    while (count < out.size()) {
+      const std::size_t most = out.size() - count < 16 ? out.size() - count : 16;
+      const auto batch = reader_.poll(cursor_, std::span<slot_line>(lines, most));
+      if (batch.empty()) break;
+      for (const slot_line& line : batch) std::memcpy(&out[count++], line.word, sizeof(Record));
+    }
+    return count;
+  }
+
+  FABSCOPE_HIDDEN explicit operator bool() const noexcept { return memory_ != nullptr; }
+  [[nodiscard]] FABSCOPE_HIDDEN std::size_t capacity() const noexcept {
+    return static_cast<std::size_t>(writer_.capacity());
+  }
+  /// Records written so far.  Threads: any.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t written_total() const noexcept {
+    return reader_.head();
+  }
+  /// Records that this object handed out.  Threads: the reader.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t popped_total() const noexcept { return cursor_.read; }
+  /// Records that were gone before this object read them.  Threads: the reader.
+  [[nodiscard]] FABSCOPE_HIDDEN std::uint64_t overwritten_total() const noexcept {
+    return cursor_.overwritten;
+  }
+
+ private:
+  FABSCOPE_HIDDEN void swap(overwrite_ring& other) noexcept {
+    std::swap(writer_, other.writer_);
+    std::swap(reader_, other.reader_);
+    std::swap(cursor_, other.cursor_);
+    std::swap(memory_, other.memory_);
+    std::swap(owned_, other.owned_);
+  }
+
+  basic_overwrite_writer<Access> writer_;
+  basic_overwrite_reader<Access> reader_;
+  ring_cursor cursor_;
+  void* memory_ = nullptr;
+  void* owned_ = nullptr;
+};
 
 FABSCOPE_NAMESPACE_END

@@ -5,7 +5,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <fabscope/ring/overwrite_ring.hpp>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace fs = fabscope;
@@ -147,4 +150,54 @@ TEST_CASE("ring.overwrite_ring: a live reader never sees a torn record and accou
   CHECK(cursor.read == handed_out);
   CHECK(cursor.read + cursor.overwritten == total);
   CHECK(cursor.read >= 63);
+}
+
+TEST_CASE("ring.overwrite_ring: owns its memory, keeps the newest and counts the rest") {
+  using ring = fs::overwrite_ring<full_record>;
+  CHECK(ring::create(0).error() == fs::errc::invalid_argument);
+  CHECK(ring::create(1).error() == fs::errc::invalid_argument);
+  CHECK(ring::create(~std::size_t{0}).error() == fs::errc::invalid_argument);
+  ring none;
+  CHECK(!none);
+  auto made = ring::create(60);
+  REQUIRE(made);
+  none = std::move(made.value());
+  ring& mine = none;
+  CHECK(mine);
+  CHECK(mine.capacity() == 64);
+  std::vector<full_record> out(100);
+  CHECK(mine.pop_batch(out) == 0);
+  for (std::uint64_t n = 0; n < 40; ++n) mine.push(numbered(n));
+  CHECK(mine.pop_batch(std::span(out).first(0)) == 0);
+  CHECK(mine.pop_batch(std::span(out).first(17)) == 17);
+  CHECK(out[16].word[7] == numbered(16).word[7]);
+  for (std::uint64_t n = 40; n < 200; ++n) mine.push(numbered(n));
+  REQUIRE(mine.pop_batch(out) == 63);
+  for (std::uint64_t i = 0; i < 63; ++i) CHECK(out[i].word[3] == numbered(137 + i).word[3]);
+  CHECK(mine.popped_total() == 80);
+  CHECK(mine.overwritten_total() == 120);
+  CHECK(mine.written_total() == 200);
+}
+
+TEST_CASE("ring.overwrite_ring: lives in given memory, and each view reads on its own") {
+  using ring = fs::overwrite_ring<short_record>;
+  struct alignas(ring::alignment) block {
+    unsigned char byte[ring::bytes_needed(4)];
+  };
+  block memory;
+  std::memset(&memory, 0xff, sizeof memory);
+  ring writes = ring::place(&memory, 4);
+  ring one = ring::attach(&memory, 4);
+  ring other = ring::attach(&memory, 4);
+  short_record out[8];
+  writes.push({1, 2, 3});
+  CHECK(one.pop_batch(out) == 1);
+  CHECK(out[0].b == 2);
+  for (std::uint32_t n = 0; n < 5; ++n) writes.push({n, n, n});
+  CHECK(one.pop_batch(out) == 3);
+  CHECK(out[2].c == 4);
+  CHECK(one.overwritten_total() == 2);
+  CHECK(other.pop_batch(out) == 3);
+  CHECK(other.overwritten_total() == 3);
+  CHECK(writes.popped_total() == 0);
 }
