@@ -4,7 +4,7 @@
 
   gate.py PROGRAM KEY EXPECTED_FILE [--update | --planted]
 
-KEY is the compiler with its major version, the architecture and the build type. EXPECTED_FILE is JSON: for each
+KEY is the compiler with its major version, the architecture and the flags. EXPECTED_FILE is JSON: for each
 key and operation, instructions per operation. A key that is not in it is skipped (exit status 77).
 --update writes what was counted into the file. --planted runs the operations with one instruction more in each
 and wants to see every single one of them refused.
