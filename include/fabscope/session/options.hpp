@@ -7,12 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include <fabscope/clock/counter_clock.hpp>
 #include <fabscope/core/descriptor.hpp>
 #include <fabscope/session/env.hpp>
+#include <fabscope/session/rank_list.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -57,6 +59,15 @@ struct FABSCOPE_VISIBLE options {
   std::uint32_t ring_slots = 0;  ///< of 64 bytes, per thread; 0: 4096 to count, 16384 to record
   clock_choice clock = clock_choice::automatic;
   std::uint64_t ops_min_bytes = 0;  ///< smaller operations are counted but not logged
+  std::string ops_ranks;            ///< "0-7,512": only these log operations; empty: all
+  std::string ops_nic;              ///< part of a name, or a node id; comes before ops_ranks
+  std::uint64_t ops_mb = 1024;      ///< memory of operations that wait to be written, in MiB
+  /// Operations are logged where the ranks allow it, at a lower level too: that becomes `record`.
+  bool ops_raise_level = false;
+  const char* ops_ranks_variable = "FABSCOPE_OPS_RANKS";  ///< that set them, for lines about them
+  const char* ops_nic_variable = "FABSCOPE_OPS_NIC";
+  std::string timer_directory;   ///< of intercept_timer's files; empty: there are none
+  bool timer_on_stderr = false;  ///< intercept_timer's report goes there
   std::string sys_root = "/sys";
 
   // Those that the compiler would make are visible as the type is, and larger than a few words.
@@ -121,7 +132,8 @@ using option_setter = bool (*)(options&, std::string_view);
 struct option_variable {
   std::string_view name;
   const char* allowed = nullptr;
-  option_setter set = nullptr;  ///< null: another part of the library reads it
+  option_setter set = nullptr;      ///< null: another part of the library reads it
+  const char* beaten_by = nullptr;  ///< of an old tool: not used where this one is set
 };
 
 /// Reads a whole number within limits into a member.
@@ -229,7 +241,44 @@ inline bool set_clock(options& to, std::string_view text) {
   return true;
 }
 
+template <bool Old>
+bool set_ranks(options& to, std::string_view text) {
+  if (!for_each_rank_range(text, [](std::uint64_t, std::uint64_t) noexcept {})) {
+    return false;
+  }
+  to.ops_ranks = text;
+  to.ops_ranks_variable = Old ? "INTERCEPT_TIMER_OPS_RANKS" : "FABSCOPE_OPS_RANKS";
+  return true;
+}
+
+template <bool Old>
+bool set_nic(options& to, std::string_view text) {
+  text = trim(text);
+  if (text.empty()) {
+    return false;
+  }
+  to.ops_nic = text;
+  to.ops_nic_variable = Old ? "INTERCEPT_TIMER_OPS_NIC" : "FABSCOPE_OPS_NIC";
+  return true;
+}
+
+inline bool set_timer_directory(options& to, std::string_view text) {
+  to.timer_on_stderr = text == "-" || text == "stderr";
+  to.timer_directory = to.timer_on_stderr ? "." : text;
+  return true;
+}
+
 inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t old_min_bytes = 65536;  ///< intercept_timer's default
+
+/// Another part of the library reads the variable; here it is only looked at.
+inline bool check_switch(options&, std::string_view text) {
+  text = trim(text);
+  return text == "0" || text == "1";
+}
+
+inline constexpr const char* ranks_allowed = "a list of ranks and ranges, for example 0-7,512";
+inline constexpr const char* nic_allowed = "part of the name of a NIC, or a node id";
 
 inline constexpr option_variable option_variables[] = {
     {"FABSCOPE", "off, count, record", set_level},
@@ -246,12 +295,20 @@ inline constexpr option_variable option_variables[] = {
     {"FABSCOPE_OPS_MIN_BYTES", "an integer from 0 to 9223372036854775808",
      set_number<&options::ops_min_bytes, 0, most_bytes>},
     {"FABSCOPE_SYS_ROOT", "an existing directory", set_existing_directory<&options::sys_root>},
+    {"FABSCOPE_OPS_RANKS", ranks_allowed, set_ranks<false>},
+    {"FABSCOPE_OPS_NIC", nic_allowed, set_nic<false>},
+    {"FABSCOPE_OPS_MB", "an integer from 1 to 1048576", set_number<&options::ops_mb, 1, 1048576>},
+    {"FABSCOPE_CQ_GAPS", "0 or 1", check_switch},
+    {"INTERCEPT_TIMER_DIR", "a directory, - or stderr", set_timer_directory, "FABSCOPE_DIR"},
+    {"INTERCEPT_TIMER_OPS_RANKS", ranks_allowed, set_ranks<true>, "FABSCOPE_OPS_RANKS"},
+    {"INTERCEPT_TIMER_OPS_NIC", nic_allowed, set_nic<true>, "FABSCOPE_OPS_NIC"},
+    {"INTERCEPT_TIMER_OPS_MIN_BYTES", "an integer from 0 to 9223372036854775808",
+     set_number<&options::ops_min_bytes, 0, most_bytes>, "FABSCOPE_OPS_MIN_BYTES"},
+    {"INTERCEPT_TIMER_OPS_MB", "an integer from 1 to 1048576",
+     set_number<&options::ops_mb, 1, 1048576>, "FABSCOPE_OPS_MB"},
+    {"INTERCEPT_TIMER_CQGAP", nullptr, nullptr, "FABSCOPE_CQ_GAPS"},
     {"FABSCOPE_RUN_ROOT"},
     {"FABSCOPE_PROM_DIR"},
-    {"FABSCOPE_OPS_RANKS"},
-    {"FABSCOPE_OPS_NIC"},
-    {"FABSCOPE_OPS_MB"},
-    {"FABSCOPE_CQ_GAPS"},
     {"FABSCOPE_NIC"},
     {"FABSCOPE_NIC_MS"},
     {"FABSCOPE_NIC_DEVICES"},
@@ -286,6 +343,32 @@ constexpr std::size_t edits(std::string_view a, std::string_view b) noexcept {
   return row[b.size()];
 }
 
+/// What it means that a variable about the log of operations is set.
+inline void ask_for_operations(options& to, const environment& env) {
+  const auto any = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (env.get_filled(name) != nullptr) {
+        return true;
+      }
+    }
+    return false;
+  };
+  // Only values that were allowed count.
+  const auto from_old_tool = [](const std::string& value, std::string_view variable) {
+    return !value.empty() && variable.substr(0, 9) == "INTERCEPT";
+  };
+  const bool old = from_old_tool(to.ops_ranks, to.ops_ranks_variable) ||
+                   from_old_tool(to.ops_nic, to.ops_nic_variable);
+  const bool asked = !to.ops_ranks.empty() || !to.ops_nic.empty() ||
+                     any({"FABSCOPE_OPS_MIN_BYTES", "FABSCOPE_OPS_MB"});
+  if (old && !any({"FABSCOPE_OPS_MIN_BYTES", "INTERCEPT_TIMER_OPS_MIN_BYTES"})) {
+    to.ops_min_bytes = old_min_bytes;
+  }
+  const bool csv = any({"FABSCOPE_OUTPUTS"}) && (to.outputs & output_by_level) == 0 &&
+                   (to.outputs & output_csv) != 0;
+  to.ops_raise_level = to.ops_raise_level || ((old || asked || csv) && !any({"FABSCOPE"}));
+}
+
 /// A text as it can stand in one line of a terminal: cut at 64 letters, no control characters.
 inline std::string printable(std::string_view text) {
   std::string shown(text.substr(0, 64));
@@ -309,13 +392,20 @@ inline int apply_environment(options& to, const environment& env, const diagnost
   int lines = 0;
   for (const detail::option_variable& one : detail::option_variables) {
     const char* text = env.get_filled(one.name);
-    if (one.set == nullptr || text == nullptr || one.set(to, text)) {
+    if (one.set == nullptr || text == nullptr) {
+      continue;
+    }
+    if (one.beaten_by != nullptr && env.get_filled(one.beaten_by) != nullptr) {
+      continue;
+    }
+    if (one.set(to, text)) {
       continue;
     }
     user.say("fabscope: " + std::string(one.name) + ": '" + detail::printable(text) +
              "' is not allowed; allowed: " + one.allowed);
     ++lines;
   }
+  detail::ask_for_operations(to, env);
   env.for_each([&](std::string_view name, const char*) {
     constexpr std::string_view prefix = "FABSCOPE_";
     if (name.substr(0, prefix.size()) != prefix) {
@@ -325,7 +415,7 @@ inline int apply_environment(options& to, const environment& env, const diagnost
     std::size_t least = ~std::size_t{0};
     for (const detail::option_variable& one : detail::option_variables) {
       const std::size_t distance = detail::edits(name, one.name);
-      if (distance >= least) {
+      if (distance >= least || one.beaten_by != nullptr) {
         continue;
       }
       least = distance;

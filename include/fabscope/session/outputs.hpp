@@ -15,13 +15,17 @@
 #include <fabscope/core/descriptor.hpp>
 #include <fabscope/session/collector.hpp>
 #include <fabscope/session/identity.hpp>
+#include <fabscope/session/operation_options.hpp>
 #include <fabscope/session/options.hpp>
 #include <fabscope/session/report.hpp>
 #include <fabscope/session/run_directory.hpp>
 #include <fabscope/session/segment_view.hpp>
+#include <fabscope/session/timer_files.hpp>
 #include <fabscope/sink/binary_sink.hpp>
+#include <fabscope/sink/operation_log.hpp>
 #include <fabscope/sink/operations_csv.hpp>
 #include <fabscope/sink/scopes_jsonl.hpp>
+#include <fabscope/sink/timer_csv.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
@@ -91,11 +95,14 @@ class everything final : public typed_sink<binary_sink, scope_record, step_recor
 class outputs {
  public:
   outputs(const options& chosen, const identity& who, run_directory& directory)
-      : wanted_(chosen.wanted_outputs()),
+      : chosen_(chosen),
+        wanted_(chosen.wanted_outputs()),
         on_stderr_(chosen.report_on_stderr),
         directory_(directory),
         budget_{chosen.max_mb * 1000000},
-        operations_(file_options(who), chosen.ops_min_bytes),
+        timer_(chosen, who),
+        operations_(selection_of(chosen, false), chosen.ops_mb << 20, file_options(who)),
+        timer_operations_(selection_of(chosen, true), chosen.ops_mb << 20, timer_options(who)),
         scopes_(file_options(who)),
         binary_(file_options(who)) {}
   outputs(const outputs&) = delete;
@@ -103,7 +110,8 @@ class outputs {
 
   void attach_to(collector& records) {
     if ((wanted_ & output_csv) != 0) {
-      operations_bound_ = attach<operation_record>(records, operations_);
+      operations_bound_ = timer_.wanted() ? attach<operation_record>(records, timer_operations_)
+                                          : attach<operation_record>(records, operations_);
     }
     if ((wanted_ & output_jsonl) != 0) {
       scopes_bound_ = attach<scope_record, step_record, attribute_record>(records, scopes_);
@@ -127,12 +135,23 @@ class outputs {
     if (!why_volatile.empty()) {
       extra.notes.push_back("not kill-safe: " + why_volatile);
     }
-    add_output(extra, "ops.csv", operations_, operations_bound_);
+    std::string empty_log;
+    if (timer_.wanted()) {
+      add_output(extra, "intercept_timer_ops.csv", timer_operations_.rows(), operations_bound_,
+                 timer_.operations_path());
+      empty_log = why_empty(timer_operations_, chosen_);
+    } else {
+      add_output(extra, "ops.csv", operations_.rows(), operations_bound_);
+      empty_log = why_empty(operations_, chosen_);
+    }
+    if (operations_bound_ == nullptr) empty_log.clear();
     add_output(extra, "scopes.jsonl", scopes_, scopes_bound_);
     add_output(extra, "records.bin", binary_, binary_bound_);
     add_others(extra, records);
     if ((wanted_ & output_report) != 0) write_text(render_report(*view, extra));
+    timer_.write_report(*view, extra);
     say_where(extra, view->head().threads_refused);
+    if (!empty_log.empty()) diagnostics::on_stderr().say("fabscope: " + empty_log);
   }
 
  private:
@@ -153,6 +172,12 @@ class outputs {
     out.host = who.host;
     out.rank = who.rank;
     out.pid = who.pid;
+    return out;
+  }
+
+  file_sink_options timer_options(const identity& who) noexcept {
+    file_sink_options out = file_options(who);
+    out.opener = timer_.operations_opener();
     return out;
   }
 
@@ -179,11 +204,11 @@ class outputs {
   }
 
   template <class Sink>
-  void add_output(report_extra& extra, const char* kind, const Sink& sink,
-                  const bound_sink* bound) {
+  void add_output(report_extra& extra, const char* kind, const Sink& sink, const bound_sink* bound,
+                  const std::string& path = {}) {
     if (bound == nullptr || bound->offered == 0) return;
     report_output out{kind,
-                      directory_.path_of(kind),
+                      path.empty() ? directory_.path_of(kind) : path,
                       bound->offered,
                       bound->skipped,
                       sink.rows_written(),
@@ -240,6 +265,7 @@ class outputs {
   /// One line that names the directory, and one line per kind of loss that names its remedy.
   void say_where(const report_extra& extra, std::uint32_t threads_refused) const {
     const diagnostics user = diagnostics::on_stderr();
+    timer_.say_where(user);
     if (!directory_.files().empty()) {
       user.say("fabscope: " + std::to_string(directory_.files().size()) +
                (directory_.files().size() == 1 ? " file in " : " files in ") +
@@ -264,11 +290,14 @@ class outputs {
     }
   }
 
+  const options& chosen_;  // the engine's
   std::uint32_t wanted_;
   bool on_stderr_;
   run_directory& directory_;
   byte_budget budget_;
-  operations_csv_sink operations_;
+  timer_files timer_;
+  operation_log<operations_csv_sink> operations_;
+  operation_log<timer_csv_sink> timer_operations_;
   scopes_jsonl_sink scopes_;
   binary_sink binary_;
   const bound_sink* operations_bound_ = nullptr;

@@ -20,7 +20,7 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
-/// Opens `<directory>/fabscope.<host>.r<rank|NA>.p<pid>[.<n>].<kind>`, never an existing file. The
+/// Opens `<directory>/<prefix>.<host>.r<rank|NA>.p<pid>[.<n>].<kind>`, never an existing file. The
 /// directory is made, with its parents, when the first file is opened. Threads: one at a time.
 /// Errors: -1, once with one line on stderr that names the path and the reason.
 class run_directory {
@@ -30,10 +30,13 @@ class run_directory {
     std::string path;
   };
 
-  void start(std::string directory, const std::string& host, int rank, int pid, mode_t mode) {
+  /// `variable`: what sets the directory, for the line that says that it cannot be written.
+  void start(std::string directory, const std::string& host, int rank, int pid, mode_t mode,
+             const char* prefix = "fabscope", const char* variable = "FABSCOPE_DIR") {
     directory_ = std::move(directory);
-    stem_ = "fabscope." + host + ".r" + (rank < 0 ? std::string("NA") : std::to_string(rank)) +
-            ".p" + std::to_string(pid);
+    variable_ = variable;
+    stem_ = std::string(prefix) + "." + host + ".r" +
+            (rank < 0 ? std::string("NA") : std::to_string(rank)) + ".p" + std::to_string(pid);
     mode_ = mode;
   }
 
@@ -84,7 +87,7 @@ class run_directory {
   int complain(const std::string& path) {
     if (!complained_) {
       diagnostics::on_stderr().say("fabscope: cannot write " + path + ": " + std::strerror(errno) +
-                                   "; set FABSCOPE_DIR to a directory that can be written");
+                                   "; set " + variable_ + " to a directory that can be written");
     }
     complained_ = true;
     return -1;
@@ -92,6 +95,7 @@ class run_directory {
 
   std::string directory_;
   std::string stem_;
+  const char* variable_ = "FABSCOPE_DIR";
   mode_t mode_ = 0644;
   std::vector<file> files_;
   bool complained_ = false;

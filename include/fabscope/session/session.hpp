@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <fabscope/session/operation_options.hpp>
 #include <fabscope/session/owner.hpp>
 #include <fabscope/session/segment_view.hpp>
 
@@ -165,7 +166,9 @@ class FABSCOPE_VISIBLE session {
     once_per_process();
     const identity who = read_identity(environment::of_process(), &warning);
     if (!warning.empty()) diagnostics::on_stderr().say("fabscope: " + warning);
-    auto* made = new detail::engine(chosen, who, detail::all_engines);
+    options settled = chosen;
+    detail::settle_operations(settled, who, diagnostics::on_stderr());
+    auto* made = new detail::engine(settled, who, detail::all_engines);
     detail::all_engines = made;
     const std::uint32_t number = detail::next_session_number();
     if (const errc failed = made->start(number, &detail::owner_mask); failed != errc::ok) {
@@ -174,7 +177,7 @@ class FABSCOPE_VISIBLE session {
     }
     engine_ = made;
     detail::owner_table.clock = made->memory_file().base().head.clock;
-    detail::owner_table.level = static_cast<std::uint32_t>(chosen.run_level);
+    detail::owner_table.level = static_cast<std::uint32_t>(settled.run_level);
     __atomic_store_n(&detail::running_engine, made, __ATOMIC_RELEASE);
     __atomic_store_n(&detail::owner_mask, full_mask(number), __ATOMIC_RELEASE);
     detail::announce(&detail::owner_table, &detail::owner_mask, number);
