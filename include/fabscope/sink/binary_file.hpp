@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fabscope/core/result.hpp>
@@ -34,11 +35,25 @@ class FABSCOPE_VISIBLE binary_file {
     std::uint16_t offset = 0;
     std::uint16_t count = 0;
     field_type type = field_type::none;
+
+    FABSCOPE_HIDDEN field_entry() = default;
+    FABSCOPE_HIDDEN field_entry(const field_entry&) = default;
+    FABSCOPE_HIDDEN field_entry(field_entry&&) noexcept = default;
+    FABSCOPE_HIDDEN field_entry& operator=(const field_entry&) = default;
+    FABSCOPE_HIDDEN field_entry& operator=(field_entry&&) noexcept = default;
+    FABSCOPE_HIDDEN ~field_entry() = default;
   };
   struct type_entry {
     std::string name;  ///< empty: no such type
     std::size_t bytes = 0;
     std::vector<field_entry> fields;
+
+    FABSCOPE_HIDDEN type_entry() = default;
+    FABSCOPE_HIDDEN type_entry(const type_entry&) = default;
+    FABSCOPE_HIDDEN type_entry(type_entry&&) noexcept = default;
+    FABSCOPE_HIDDEN type_entry& operator=(const type_entry&) = default;
+    FABSCOPE_HIDDEN type_entry& operator=(type_entry&&) noexcept = default;
+    FABSCOPE_HIDDEN ~type_entry() = default;
   };
 
  private:
@@ -53,7 +68,12 @@ class FABSCOPE_VISIBLE binary_file {
   }
 
  public:
-  binary_file() = default;
+  FABSCOPE_HIDDEN binary_file() = default;
+  FABSCOPE_HIDDEN binary_file(const binary_file&) = default;
+  FABSCOPE_HIDDEN binary_file(binary_file&&) noexcept = default;
+  FABSCOPE_HIDDEN binary_file& operator=(const binary_file&) = default;
+  FABSCOPE_HIDDEN binary_file& operator=(binary_file&&) noexcept = default;
+  FABSCOPE_HIDDEN ~binary_file() = default;
 
   /// Errors: corrupt if it is no such file, or one of another byte order or version; else as the
   /// system says, and errno has its reason.
@@ -289,8 +309,13 @@ class FABSCOPE_VISIBLE binary_file {
       std::memcpy(&from, text.data() + sizeof about + i * sizeof from, sizeof from);
       const auto kind = static_cast<field_type>(from.type);
       if (from.offset + size_of(kind) * from.count > about.bytes) continue;
-      type.fields.push_back(
-          {text_of(from.name), text_of(from.unit), from.offset, from.count, kind});
+      field_entry one;
+      one.name = text_of(from.name);
+      one.unit = text_of(from.unit);
+      one.offset = from.offset;
+      one.count = from.count;
+      one.type = kind;
+      type.fields.push_back(std::move(one));
     }
     if (number >= types_.size()) types_.resize(std::size_t{number} + 1);
     types_[number] = std::move(type);

@@ -66,11 +66,11 @@ class FABSCOPE_VISIBLE binary_sink {
   /// Numbers that the file has explained.
   class number_set {
    public:
-    FABSCOPE_ALWAYS_INLINE bool has(std::uint32_t number) const noexcept {
+    FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE bool has(std::uint32_t number) const noexcept {
       return number < seen_.size() && seen_[number] != 0;
     }
     /// For numbers that, or-ed together, are below room(): a power of two, so each one is too.
-    FABSCOPE_ALWAYS_INLINE unsigned flag(std::uint32_t number) const noexcept {
+    FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE unsigned flag(std::uint32_t number) const noexcept {
       return seen_[number];
     }
     [[nodiscard]] FABSCOPE_HIDDEN std::size_t room() const noexcept { return seen_.size(); }
@@ -85,8 +85,9 @@ class FABSCOPE_VISIBLE binary_sink {
 
   /// Calls visit(label number) for each name that the field refers to.
   template <class Visit>
-  FABSCOPE_ALWAYS_INLINE static void labels_in(const void* record, const fabscope_field& one,
-                                               Visit& visit) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE static void labels_in(const void* record,
+                                                               const fabscope_field& one,
+                                                               Visit& visit) noexcept {
     const auto* at = static_cast<const unsigned char*>(record) + one.offset;
     if (one.type == static_cast<std::uint8_t>(field_type::label)) {
       for (std::size_t i = 0; i < one.count; ++i) {
@@ -110,7 +111,8 @@ class FABSCOPE_VISIBLE binary_sink {
     static constexpr field constant_field = Record::fields[Index];
 
     template <class Visit>
-    FABSCOPE_ALWAYS_INLINE void each_label(const void* record, Visit visit) const noexcept {
+    FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE void each_label(const void* record,
+                                                           Visit visit) const noexcept {
       if constexpr (requires { typename std::integral_constant<int, Record::fields[0].type>; }) {
         [&]<std::size_t... Index>(std::index_sequence<Index...>) noexcept {
           (labels_in(record, constant_field<Index>, visit), ...);
@@ -164,20 +166,23 @@ class FABSCOPE_VISIBLE binary_sink {
     }
   }
 
-  FABSCOPE_ALWAYS_INLINE static record_header header_of(const unsigned char* record) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE static record_header header_of(
+      const unsigned char* record) noexcept {
     record_header header;
     std::memcpy(&header, record, sizeof header);
     return header;
   }
   /// Type and thread, as they stand in the record.
-  FABSCOPE_ALWAYS_INLINE static std::uint64_t origin_of(const unsigned char* record) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE static std::uint64_t origin_of(
+      const unsigned char* record) noexcept {
     std::uint64_t word;
     std::memcpy(&word, record, sizeof word);
     return word;
   }
   template <class Type>
-  FABSCOPE_ALWAYS_INLINE bool is_known(const Type& type, const unsigned char* record,
-                                       std::uint64_t origin) const noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE bool is_known(const Type& type,
+                                                       const unsigned char* record,
+                                                       std::uint64_t origin) const noexcept {
     std::uint32_t all = 0;
     type.each_label(record, [&](std::uint32_t number) noexcept { all |= number; });
     if (origin_of(record) != origin || all >= labels_.room()) return false;
@@ -186,8 +191,8 @@ class FABSCOPE_VISIBLE binary_sink {
     return known != 0;
   }
   template <class Type>
-  FABSCOPE_NOINLINE void remember(const Type& type, const unsigned char* record,
-                                  const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void remember(const Type& type, const unsigned char* record,
+                                                  const sink_context& about) noexcept {
     types_.add(header_of(record).type);
     threads_.add(header_of(record).thread);
     type.each_label(record, [&](std::uint32_t number) noexcept {
@@ -197,8 +202,9 @@ class FABSCOPE_VISIBLE binary_sink {
 
   /// The notes that the record needs and that are not there yet.
   template <class Type>
-  FABSCOPE_NOINLINE void introduce(text_writer& to, const Type& type, const unsigned char* record,
-                                   const sink_context& about) const noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void introduce(text_writer& to, const Type& type,
+                                                   const unsigned char* record,
+                                                   const sink_context& about) const noexcept {
     const record_header header = header_of(record);
     if (!types_.has(header.type)) put_type(to, header.type, type.about());
     if (!threads_.has(header.thread)) {
@@ -222,8 +228,9 @@ class FABSCOPE_VISIBLE binary_sink {
   }
 
   template <class Type>
-  FABSCOPE_NOINLINE bool write_with_notes(const Type& type, const unsigned char* record,
-                                          const sink_context& about) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE bool write_with_notes(const Type& type,
+                                                          const unsigned char* record,
+                                                          const sink_context& about) noexcept {
     return file_.row([&](text_writer& to) noexcept { put_head(to, about); },
                      [&](text_writer& to) noexcept {
                        introduce(to, type, record, about);
@@ -232,16 +239,17 @@ class FABSCOPE_VISIBLE binary_sink {
                        to.text({row, sizeof row});
                      });
   }
-  FABSCOPE_ALWAYS_INLINE void write(const unsigned char* records, std::size_t count,
-                                    std::size_t bytes) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE void write(const unsigned char* records, std::size_t count,
+                                                    std::size_t bytes) noexcept {
     if (bytes == slot_bytes) {
       file_.rows(records, count, slot_bytes);
     } else {
       write_padded(records, count, bytes);
     }
   }
-  FABSCOPE_NOINLINE void write_padded(const unsigned char* records, std::size_t count,
-                                      std::size_t bytes) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_NOINLINE void write_padded(const unsigned char* records,
+                                                      std::size_t count,
+                                                      std::size_t bytes) noexcept {
     constexpr std::size_t most = 32;
     char rows[most * slot_bytes] = {};
     for (std::size_t at = 0; at < count;) {

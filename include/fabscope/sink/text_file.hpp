@@ -303,10 +303,11 @@ class FABSCOPE_VISIBLE text_file {
     mark_row_end();
     return true;
   }
-  FABSCOPE_ALWAYS_INLINE void mark_row_end() noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE void mark_row_end() noexcept {
     row_ends()[(state_.used - 1) / 8] |= static_cast<unsigned char>(1U << ((state_.used - 1) % 8));
   }
-  FABSCOPE_ALWAYS_INLINE void mark_row_ends(std::size_t count, std::size_t bytes) noexcept {
+  FABSCOPE_HIDDEN FABSCOPE_ALWAYS_INLINE void mark_row_ends(std::size_t count,
+                                                            std::size_t bytes) noexcept {
     if ((state_.used | bytes) % 8 == 0) {  // each ends with the last bit of a byte
       unsigned char* at = row_ends() + state_.used / 8 + bytes / 8 - 1;
       for (std::size_t i = 0; i < count; ++i) at[i * (bytes / 8)] |= 0x80;
