@@ -10,6 +10,7 @@ set(umbrella_scope.hpp scope)
 set(umbrella_session.hpp session)
 set(umbrella_fabscope.hpp scope)
 set(umbrella_fabric.hpp fabric)
+set(umbrella_nic.hpp nic)
 
 set(banned iostream regex filesystem ranges format source_location functional thread mutex)
 set(banned_before_sink string vector)
