@@ -14,6 +14,9 @@ FABSCOPE_NAMESPACE_BEGIN
 
 namespace detail {
 
+inline constexpr std::uint32_t logging_ring_slots = 131072;  ///< 8 MiB per thread that records
+inline constexpr std::uint32_t logging_period_ms = 2;
+
 /// Resolves what depends on the rank: the level, and whether ops.csv is among the outputs.
 /// Errors: a list of ranks in a process whose rank nobody tells selects nothing, with one line.
 inline void settle_operations(options& to, const identity& who, const diagnostics& user) {
@@ -35,6 +38,12 @@ inline void settle_operations(options& to, const identity& who, const diagnostic
     const std::uint32_t wanted = to.wanted_outputs();
     to.run_level = level::record;
     to.outputs = wanted | output_csv;
+  }
+  // Who asks for every operation gets rings that hold what two threads can do in 10 ms at least,
+  // and a collector that looks more often.
+  if (selected && to.ops_raise_level && to.run_level == level::record) {
+    if (to.ring_slots == 0) to.ring_slots = logging_ring_slots;
+    if (to.period_ms == options{}.period_ms) to.period_ms = logging_period_ms;
   }
   if (!selected) to.outputs = to.wanted_outputs() & ~std::uint32_t{output_csv};
 }

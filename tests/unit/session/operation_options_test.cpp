@@ -67,6 +67,9 @@ TEST_CASE("session.operation_options: off unless asked for") {
     const bool old = std::string(one).rfind("INTERCEPT", 0) == 0;
     const std::uint64_t bytes = old ? 65536 : std::string(one).back() == '9' ? 9 : 0;
     CHECK(got.read.ops_min_bytes == bytes);
+    const bool large = std::string(one) != "FABSCOPE=record";
+    CHECK(got.read.wanted_ring_slots() == (large ? 131072 : 16384));
+    CHECK(got.read.period_ms == (large ? 2 : 10));
   }
 }
 
@@ -94,6 +97,13 @@ TEST_CASE("session.operation_options: a name beats the ranks, on every rank") {
   CHECK(logs(got));
   CHECK(got.read.ops_nic == "0x01ad0407");
   CHECK(logs(settled(-1, {"FABSCOPE_OPS_RANKS=0", "FABSCOPE_OPS_NIC=x"})));
+}
+
+TEST_CASE("session.operation_options: rings and period that were set stay") {
+  const outcome got =
+      settled(0, {"FABSCOPE_OPS_RANKS=0", "FABSCOPE_RING_SLOTS=64", "FABSCOPE_PERIOD_MS=5"});
+  CHECK(got.read.wanted_ring_slots() == 64);
+  CHECK(got.read.period_ms == 5);
 }
 
 TEST_CASE("session.operation_options: a level that was set stays, with one line") {
