@@ -304,10 +304,11 @@ class engine {
   /// What sinks put off is done between looks at the rings, for at most a period.
   std::uint32_t drain_and_work() noexcept {
     const std::uint64_t until = monotonic_ns() + std::uint64_t{options_.period_ms} * 1000000;
-    std::uint32_t fullest = collector_.drain();
-    while (collector_.work() && monotonic_ns() < until) {
+    std::uint32_t fullest = 0;
+    for (bool more = true; more; more = more && monotonic_ns() < until) {
       const std::uint32_t fill = collector_.drain();
       if (fill > fullest) fullest = fill;
+      if (fill < 16) more = collector_.work();
     }
     return fullest;
   }
