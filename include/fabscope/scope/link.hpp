@@ -21,6 +21,7 @@ FABSCOPE_NAMESPACE_BEGIN
 enum recording : std::uint32_t {
   recording_scopes = 1,
   recording_fabric = 2,
+  recording_collectives = 4,
 };
 
 /// The session's number within the process, from the mask.

@@ -22,6 +22,7 @@
 #include <fabscope/session/segment_view.hpp>
 #include <fabscope/session/timer_files.hpp>
 #include <fabscope/sink/binary_sink.hpp>
+#include <fabscope/sink/collectives_jsonl.hpp>
 #include <fabscope/sink/operation_log.hpp>
 #include <fabscope/sink/operations_csv.hpp>
 #include <fabscope/sink/scopes_jsonl.hpp>
@@ -71,7 +72,7 @@ class described_route final : public record_route {
 
 /// Gives the binary sink every record, also those of the program's own types.
 class everything final : public typed_sink<binary_sink, scope_record, step_record, attribute_record,
-                                           operation_record> {
+                                           operation_record, collective_record> {
  public:
   explicit everything(binary_sink& sink)
       : typed_sink(sink), sink_(sink), others_(segment_format::max_types + 1) {}
@@ -104,6 +105,7 @@ class outputs {
         operations_(selection_of(chosen, false), chosen.ops_mb << 20, file_options(who)),
         timer_operations_(selection_of(chosen, true), chosen.ops_mb << 20, timer_options(who)),
         scopes_(file_options(who)),
+        collectives_(file_options(who)),
         binary_(file_options(who)) {}
   outputs(const outputs&) = delete;
   outputs& operator=(const outputs&) = delete;
@@ -115,6 +117,7 @@ class outputs {
     }
     if ((wanted_ & output_jsonl) != 0) {
       scopes_bound_ = attach<scope_record, step_record, attribute_record>(records, scopes_);
+      collectives_bound_ = attach<collective_record>(records, collectives_);
     }
     if ((wanted_ & output_bin) != 0) {
       auto bound = std::make_unique<everything>(binary_);
@@ -146,6 +149,7 @@ class outputs {
     }
     if (operations_bound_ == nullptr) empty_log.clear();
     add_output(extra, "scopes.jsonl", scopes_, scopes_bound_);
+    add_output(extra, "coll.jsonl", collectives_, collectives_bound_);
     add_output(extra, "records.bin", binary_, binary_bound_);
     add_others(extra, records);
     if ((wanted_ & output_report) != 0) write_text(render_report(*view, extra));
@@ -225,7 +229,7 @@ class outputs {
     int number = 0;
     for (const auto& sink : records.sinks()) {
       if (sink.get() == operations_bound_ || sink.get() == scopes_bound_ ||
-          sink.get() == binary_bound_) {
+          sink.get() == collectives_bound_ || sink.get() == binary_bound_) {
         continue;
       }
       report_output out{"sink-" + std::to_string(++number),
@@ -299,9 +303,11 @@ class outputs {
   operation_log<operations_csv_sink> operations_;
   operation_log<timer_csv_sink> timer_operations_;
   scopes_jsonl_sink scopes_;
+  collectives_jsonl_sink collectives_;
   binary_sink binary_;
   const bound_sink* operations_bound_ = nullptr;
   const bound_sink* scopes_bound_ = nullptr;
+  const bound_sink* collectives_bound_ = nullptr;
   const bound_sink* binary_bound_ = nullptr;
 };
 

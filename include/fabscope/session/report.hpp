@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <fabscope/clock/counter_clock.hpp>
+#include <fabscope/session/report_collectives.hpp>
 #include <fabscope/session/report_extra.hpp>
 #include <fabscope/session/report_fabric.hpp>
 #include <fabscope/session/report_findings.hpp>
@@ -97,6 +98,7 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   detail::print_nics(text, data);
   detail::print_kinds(text, data);
   detail::print_queues(text, data);
+  detail::print_collectives(text, data);
   detail::print_set_up(text, data);
   detail::print_steps(text, data);
   detail::print_scopes(text, data);

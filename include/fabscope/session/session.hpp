@@ -75,7 +75,7 @@ class FABSCOPE_VISIBLE session {
   template <event_record... Records, event_sink Sink>
   FABSCOPE_HIDDEN errc add_sink(Sink& sink) {
     return attach<detail::typed_sink<Sink, Records..., scope_record, step_record, attribute_record,
-                                     operation_record>,
+                                     operation_record, collective_record>,
                   Sink, Records...>(sink);
   }
   /// The same with a sink that the session owns, and destroys when it has ended.
@@ -83,7 +83,7 @@ class FABSCOPE_VISIBLE session {
     requires(event_sink<Sink> && !std::is_reference_v<Sink> && !std::is_const_v<Sink>)
   FABSCOPE_HIDDEN errc add_sink(Sink&& sink) {
     return attach<detail::owned_sink<Sink, Records..., scope_record, step_record, attribute_record,
-                                     operation_record>,
+                                     operation_record, collective_record>,
                   Sink, Records...>(std::move(sink));
   }
 
@@ -145,7 +145,7 @@ class FABSCOPE_VISIBLE session {
   FABSCOPE_HIDDEN errc attach(Given&& sink) {
     static_assert(
         consumes_any<Sink, record_types<Records..., scope_record, step_record, attribute_record,
-                                        operation_record>>,
+                                        operation_record, collective_record>>,
         "this sink consumes none of the record types: give it a member "
         "consume(std::span<const R>, const fabscope::sink_context&) noexcept for one of them, or "
         "name your own types in add_sink<my_record>(sink)");
@@ -158,7 +158,7 @@ class FABSCOPE_VISIBLE session {
   FABSCOPE_HIDDEN session(const options& chosen, already_locked) { status_ = start(chosen); }
 
   FABSCOPE_HIDDEN static constexpr std::uint32_t full_mask(std::uint32_t number) noexcept {
-    return number << 16 | recording_scopes | recording_fabric;
+    return number << 16 | recording_scopes | recording_fabric | recording_collectives;
   }
 
   FABSCOPE_HIDDEN errc start(const options& chosen) {
