@@ -16,6 +16,7 @@
 #include <fabscope/session/report_findings.hpp>
 #include <fabscope/session/report_in_flight.hpp>
 #include <fabscope/session/report_losses.hpp>
+#include <fabscope/session/report_nic.hpp>
 #include <fabscope/session/report_scopes.hpp>
 #include <fabscope/session/segment_view.hpp>
 
@@ -96,6 +97,8 @@ inline std::string render_report(const segment_view& view, const report_extra& e
   detail::print_in_flight(text, data);
   detail::print_errors(text, data);
   detail::print_nics(text, data);
+  detail::print_nic_counters(text, data);
+  detail::print_moved_with_slow(text, data);
   detail::print_kinds(text, data);
   detail::print_queues(text, data);
   detail::print_collectives(text, data);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fabscope/event/scope_record.hpp>
+#include <fabscope/session/each_record.hpp>
 #include <fabscope/session/report_extra.hpp>
 #include <fabscope/session/report_merge.hpp>
 #include <fabscope/session/report_table.hpp>
@@ -89,19 +90,10 @@ struct report_data {
 
  private:
   void read_steps() {
-    const auto types = view.types();
-    for (const segment_format::thread_entry& thread : view.threads()) {
-      for (const slot_line& line : view.records(thread)) {
-        const auto number = static_cast<std::size_t>(line.word[0] & 0xffff);
-        if (number == 0 || number > types.size()) continue;
-        const segment_format::type_entry& type = types[number - 1];
-        if (entry_text(type.name) != step_record::type_name || type.bytes > slot_bytes) continue;
-        const layout_adapter<step_record> adapter(type.bytes, field_finder<step_record>(type));
-        const step_record step = adapter.convert(reinterpret_cast<const unsigned char*>(line.word));
-        steps.push_back(
-            {step.number, view.ns(step.header.ticks), view.ns(step.end), relaxed_load(thread.tid)});
-      }
-    }
+    each_record<step_record>(view, [this](const step_record& step, const auto& thread) {
+      steps.push_back(
+          {step.number, view.ns(step.header.ticks), view.ns(step.end), relaxed_load(thread.tid)});
+    });
     std::sort(steps.begin(), steps.end(), [](const kept_step& a, const kept_step& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.number < b.number;
     });

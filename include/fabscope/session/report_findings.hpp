@@ -12,6 +12,7 @@
 #include <fabscope/session/report_fabric_text.hpp>
 #include <fabscope/session/report_in_flight.hpp>
 #include <fabscope/session/report_losses.hpp>
+#include <fabscope/session/report_nic.hpp>
 #include <fabscope/session/report_scopes.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
@@ -157,6 +158,7 @@ inline void print_findings(std::string& to, const report_data& data) {
   std::vector<std::string> found;
   find_errors(found, data);
   find_in_flight(found, data);
+  find_nic_trouble(found, data);
   find_gap(found, data);
   find_slow_link(found, data);
   find_slow_step(found, data);
