@@ -3,5 +3,6 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <fabscope/nic/session_part.hpp>
 #include <fabscope/nic/sweep.hpp>
 // IWYU pragma: end_exports

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fabscope/core/relaxed.hpp>
 #include <fabscope/nic/ethtool_source.hpp>
 #include <fabscope/nic/file_source.hpp>
 #include <fabscope/nic/selection.hpp>
@@ -158,6 +159,15 @@ class sweep {
     }
   }
 
+  /// Numbers of the columns of parts of this kind.
+  template <class Each>
+  void for_each_column(bool slow, Each&& each) const noexcept {
+    for (const part& one : parts_) {
+      if (one.rhythm.slow != slow) continue;
+      for (std::size_t i = 0; i < one.count; ++i) each(one.first + i);
+    }
+  }
+
   /// Closes everything; the next read opens it again.
   void close(bool slow) noexcept {
     for (part& one : parts_) {
@@ -205,8 +215,8 @@ class sweep {
       device_state& state = states_[one.device];
       if (state.is_gone) {
         state.is_gone = false;
-        state.back_at_ns = now_ns;
-        ++state.back;
+        relaxed_store(state.back_at_ns, now_ns);
+        relaxed_add(state.back, 1);
       }
     }
   }
@@ -219,8 +229,8 @@ class sweep {
       device_state& state = states_[one.device];
       if (!state.is_gone) {
         state.is_gone = true;
-        state.gone_at_ns = now_ns;
-        ++state.gone;
+        relaxed_store(state.gone_at_ns, now_ns);
+        relaxed_add(state.gone, 1);
       }
     }
   }
