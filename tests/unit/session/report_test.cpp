@@ -149,7 +149,7 @@ TEST_CASE("session.report: links of several threads are merged and stand in orde
   const auto view = made.view();
   const std::string text = fs::render_report(view);
   const auto links = section_of(text, "links");
-  REQUIRE(links.size() == 13);
+  REQUIRE(links.size() == 14);
   CHECK(words(links[0]) == row{"kind", "size", "count", "bytes", "errors", "min_us", "p50_us",
                                "p99_us", "avg_us", "max_us", "GB/s", "level"});
   CHECK(links[1] == "(other) -> (other)  nic (other)");
