@@ -13,6 +13,7 @@
 #include <fabscope/fabric/registry.hpp>
 #include <fabscope/fabric/thread_state.hpp>
 #include <fabscope/scope/link.hpp>
+#include <fabscope/session/env.hpp>
 #include <fabscope/stats/fabric_rows.hpp>
 #include <fabscope/stats/in_flight_row.hpp>
 #include <fabscope/stats/interval_union.hpp>
@@ -20,6 +21,13 @@
 FABSCOPE_NAMESPACE_BEGIN
 
 namespace fabric::detail {
+
+/// FABSCOPE_CQ_GAPS, and where it is not set intercept_timer's name: only 0 switches gaps off.
+inline bool poll_gaps_wanted(const environment& env) noexcept {
+  const char* text = env.get_filled("FABSCOPE_CQ_GAPS");
+  if (text == nullptr) text = env.get_filled("INTERCEPT_TIMER_CQGAP");
+  return text == nullptr || trim(text) != "0";
+}
 
 /// Made by the first that needs it in a session, and kept for good: threads hold pointers to it.
 struct fabric_session {
@@ -38,6 +46,7 @@ struct fabric_session {
   std::uint32_t in_flight_label = 0;
   std::uint32_t no_memory_label = 0;
   std::uint64_t gap_limit[cq_row::gap_buckets - 1] = {};
+  bool poll_gaps = true;  ///< false: empty polls are counted and read no clock
 
   nic_row* nics = nullptr;  ///< of the process: busy time, device, line rate
   tally_row* tallies = nullptr;
@@ -67,6 +76,7 @@ struct fabric_session {
   bool start(const fabscope_table* running, std::uint32_t session) noexcept {
     number = session;
     table = running;
+    poll_gaps = poll_gaps_wanted(environment::of_process());
     link_type = type<link_row>();
     error_type = type<link_error_row>();
     nic_type = type<nic_row>();

@@ -143,6 +143,9 @@ struct thread_head {
   std::uint32_t depth = 0;          ///< not 0: inside the provider
 };
 
+/// In place of the clock of polls: they read none.
+inline constexpr auto no_clock = static_cast<clock_kind>(0xff);
+
 /// Lives in private memory of the session's thread and is taken over by the next thread there.
 /// Threads: its own; the collector reads the intervals.
 struct thread_state : thread_head {
@@ -157,7 +160,8 @@ struct thread_state : thread_head {
   clock_kind clock = clock_kind::monotonic;
   std::uint8_t session_byte = 0;
   bool ready = false;
-  std::uint64_t record_head = 0;  ///< first word of an operation_record
+  clock_kind poll_clock = clock_kind::monotonic;  ///< or no_clock: gaps are off
+  std::uint64_t record_head = 0;                  ///< first word of an operation_record
   fabscope_thread* thread = nullptr;
   overwrite_writer ring;
   counted_link recent[recent_links];  ///< by the low bits of the remote label

@@ -50,6 +50,12 @@ FABSCOPE_NOINLINE inline thread_state* set_up_thread(thread_port& port) noexcept
     state->record_head = std::uint64_t{port.thread->id} << 32 |
                          std::uint64_t{sizeof(operation_record)} << 16 | session->operation_type;
     std::memcpy(state->gap_limit, session->gap_limit, sizeof state->gap_limit);
+    if (!session->poll_gaps) {
+      state->poll_clock = detail::no_clock;
+      std::memset(state->gap_limit, 0, sizeof state->gap_limit);
+    } else {
+      state->poll_clock = port.clock;
+    }
     for (std::uint32_t i = 0; i < max_nics; ++i) state->nics[i].row = &nics[i];
     state->intervals = spsc_ring<busy_interval>::place(ring, thread_state::interval_slots);
     if (!state->links.start(port, session->link_type) ||
@@ -179,7 +185,8 @@ struct timing {
 
   FABSCOPE_ALWAYS_INLINE static void polled(thread& t, completion_queue& queue,
                                             const poll& result) noexcept {
-    const std::uint64_t now = now_ticks(t.clock);
+    const std::uint64_t now =
+        t.poll_clock == counter_kind ? counter_ticks() : end_of_poll(t, result);
     cq_row& row = row_of(t, queue);
     counted_poll(t, row, result, now);
     if (result.count <= 0) return;
@@ -389,6 +396,11 @@ struct timing {
       find_row(t, queue, part);
     return *part.row;
   }
+  /// Where the clock is not the counter, or gaps are off and an empty poll needs no clock.
+  FABSCOPE_NOINLINE static std::uint64_t end_of_poll(const thread& t, const poll& result) noexcept {
+    const bool needed = t.poll_clock != detail::no_clock || result.count > 0 || result.may_wait;
+    return needed ? now_ticks(t.clock) : 0;
+  }
   FABSCOPE_ALWAYS_INLINE static void counted_poll(thread& t, cq_row& row, const poll& result,
                                                   std::uint64_t now) noexcept {
     const std::uint64_t last = relaxed_load(row.last);
@@ -433,7 +445,8 @@ struct timing {
   }
   FABSCOPE_NOINLINE static void long_gap(const thread& t, cq_row& row, std::uint64_t last,
                                          std::uint64_t gap, std::uint64_t now) noexcept {
-    if (last == 0) {  // the first poll, or the first after a sleep that was allowed
+    if (t.gap_limit[0] == 0) return;  // FABSCOPE_CQ_GAPS=0
+    if (last == 0) {                  // the first poll, or the first after a sleep that was allowed
       const std::uint64_t asleep = relaxed_load(row.asleep);
       if (asleep == 0) return;
       relaxed_store(row.asleep, 0);
@@ -555,6 +568,7 @@ struct timing {
                                        std::uint64_t now) noexcept {
     relaxed_add(row.errors, 1);
     auto* entry = static_cast<fi_cq_err_entry*>(entries);
+    if (entry->err == FI_EOVERRUN) relaxed_add(row.overruns, 1);
     context_slot* slot = put_back(entry);
     if (slot == nullptr) return;
     detail::take_over(*slot);

@@ -187,11 +187,27 @@ FABSCOPE_NOINLINE inline void print_set_up(std::string& to, const report_data& d
   }
 }
 
+/// The bucket in which a quantile of the gaps lies, as its upper end.
+inline std::string gap_quantile(const cq_row& row, double q) {
+  constexpr const char* ends[cq_row::gap_buckets] = {"<10us", "<100us", "<1ms",
+                                                     "<10ms", "<100ms", ">=100ms"};
+  std::uint64_t total = 0;
+  for (const std::uint64_t n : row.gap) total += n;
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; total != 0 && i < cq_row::gap_buckets; ++i) {
+    below += row.gap[i];
+    if (static_cast<double>(below) >= q * static_cast<double>(total)) return ends[i];
+  }
+  return unknown_text;
+}
+
 FABSCOPE_NOINLINE inline void print_queues(std::string& to, const report_data& data) {
   if (data.queues.empty()) return;
   section(to, "completion queues");
   report_table table({"<cq", "tid", "polls", "entries", "empty", "<10us", "<100us", "<1ms", "<10ms",
                       "<100ms", ">=100ms", "longest_ms", "at_s"});
+  report_table reads({"<cq", "tid", "per_read", "most", "capacity", "overruns", "errors", "waits",
+                      "waited_ms", "p50", "p99", "p99.9"});
   for (const cq_row& r : sorted(data.queues, [&](const cq_row& q) {
          return std::tuple(~q.longest, data.key_name(q, q.cq), data.key_name(q, q.nic), q.thread);
        })) {
@@ -206,8 +222,17 @@ FABSCOPE_NOINLINE inline void print_queues(std::string& to, const report_data& d
     cells.push_back(any ? millis(data.ns(r.longest)) : unknown_text);
     cells.push_back(any ? "+" + data.since_begin(r.longest_end) : unknown_text);
     table.add(std::move(cells));
+    const double each =
+        r.productive == 0 ? 0 : static_cast<double>(r.entries) / static_cast<double>(r.productive);
+    reads.add({data.key_name(r, r.cq), data.tid(r.thread),
+               r.productive == 0 ? "-" : decimal(each, 2), whole(r.most),
+               r.capacity == 0 ? unknown_text : whole(r.capacity), whole(r.overruns),
+               whole(r.errors), whole(r.blocking), millis(data.ns(r.blocked)), gap_quantile(r, 0.5),
+               gap_quantile(r, 0.99), gap_quantile(r, 0.999)});
   }
   table.print(to);
+  section(to, "reads of completion queues");
+  reads.print(to);
 }
 
 }  // namespace detail

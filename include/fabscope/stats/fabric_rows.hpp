@@ -329,11 +329,12 @@ struct cq_row {
   std::uint64_t capacity = 0;  ///< entries that were asked for when the queue was opened
   std::uint64_t asleep = 0;    ///< when fi_trywait allowed to sleep; 0: it did not since `last`
   std::uint64_t seen = 0;      ///< of a counter: its newest value
-  std::uint64_t reserved2[2] = {};
+  std::uint64_t overruns = 0;  ///< error entries that say that the queue was too small
+  std::uint64_t reserved2[1] = {};
 
   static constexpr const char* type_name = "cq_row";
   static constexpr bool is_row = true;
-  static const field fields[16];
+  static const field fields[17];
 
   [[nodiscard]] key_type key() const noexcept { return {std::uint64_t{cq} << 32 | nic, thread}; }
   void set_key(const key_type& key) noexcept {
@@ -342,7 +343,7 @@ struct cq_row {
     relaxed_store(thread, static_cast<std::uint32_t>(key.thread));
   }
 };
-inline constexpr field cq_row::fields[16] = {
+inline constexpr field cq_row::fields[17] = {
     {"used", "", offsetof(cq_row, used), field_type::u64, field_role::used},
     {"nic", "", offsetof(cq_row, nic), field_type::label, field_role::key},
     {"cq", "", offsetof(cq_row, cq), field_type::label, field_role::key},
@@ -359,6 +360,7 @@ inline constexpr field cq_row::fields[16] = {
     {"blocking", "", offsetof(cq_row, blocking), field_type::u64, field_role::sum},
     {"blocked", "ns", offsetof(cq_row, blocked), field_type::span, field_role::sum},
     {"capacity", "", offsetof(cq_row, capacity), field_type::u64, field_role::maximum},
+    {"overruns", "", offsetof(cq_row, overruns), field_type::u64, field_role::sum},
 };
 static_assert(sizeof(cq_row) == 192);
 

@@ -239,6 +239,12 @@ TEST_CASE("session.report: poll gaps, retries, endings without completion, untim
   queue->polls = 100;
   queue->productive = 30;
   queue->entries = 40;
+  queue->most = 3;
+  queue->capacity = 64;
+  queue->overruns = 1;
+  queue->errors = 4;
+  queue->blocking = 5;
+  queue->blocked = 7000000;
   queue->gap[0] = 97;
   queue->gap[3] = 2;
   queue->longest = 5250000;
@@ -266,6 +272,9 @@ TEST_CASE("session.report: poll gaps, retries, endings without completion, untim
   const auto cells = words(section_of(text, "completion queues")[1]);
   CHECK(row(cells.begin() + 3, cells.end()) ==
         row{"901", "100", "40", "70", "97", "0", "0", "2", "0", "0", "5.250", "+0.500"});
+  const auto reads = words(section_of(text, "reads of completion queues")[1]);
+  CHECK(row(reads.begin() + 3, reads.end()) ==
+        row{"901", "1.33", "3", "64", "1", "4", "5", "7.000", "<10us", "<10ms", "<10ms"});
   CHECK(words(section_of(text, "retries")[1]) ==
         row{"fi_write", "12", "3.000", "0.900", "unknown", "unknown"});
   CHECK(words(section_of(text, "never completed")[1]) ==
