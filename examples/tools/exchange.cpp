@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <fabscope/fabric.hpp>
+#include <fabscope/nic.hpp>
 #include <fabscope/session.hpp>
 
 #include "exchange_pattern.hpp"
@@ -77,6 +78,7 @@ int run_here(const options& o, board& shared, unsigned first, unsigned last) {
   shared.directed = (info->caps & FI_DIRECTED_RECV) != 0;
 
   fabscope::session session;  // options from FABSCOPE_ variables; its end writes report and files
+  fabscope::nic::start_with_fabric();
   observer phases;
   exchange::watchdog dog(shared, o.timeout);
   guarded(shared, first, [&] {

@@ -92,7 +92,7 @@ class ethtool_source {
     return ::ioctl(fd, SIOCETHTOOL, &request) == 0;
   }
 
-  static std::uint32_t count_of(int fd, const std::string& interface) noexcept {
+  static std::uint32_t number_of(int fd, const std::string& interface) noexcept {
     std::uint64_t memory[3] = {};
     auto* info = reinterpret_cast<ethtool_sset_info*>(memory);
     info->cmd = ETHTOOL_GSSET_INFO;
@@ -103,7 +103,7 @@ class ethtool_source {
 
   static std::vector<std::string> names(int fd, const std::string& interface) {
     std::vector<std::string> out;
-    const std::uint32_t count = count_of(fd, interface);
+    const std::uint32_t count = number_of(fd, interface);
     if (count == 0 || count > 65536) return out;
     std::vector<std::uint64_t> memory(2 + std::size_t{count} * ETH_GSTRING_LEN / 8);
     auto* texts = reinterpret_cast<ethtool_gstrings*>(memory.data());

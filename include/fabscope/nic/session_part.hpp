@@ -163,7 +163,7 @@ class session_part {
     if (found.empty()) return false;
     if (found.size() != opened_.size()) {  // more may follow at once
       opened_ = std::move(found);
-      settled_ns_ = now + 30'000'000;
+      settled_ns_ = now + 20'000'000;
       return false;
     }
     return now >= settled_ns_;
@@ -554,14 +554,25 @@ class session_part {
 inline constinit pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 [[gnu::used]] inline constinit session_part* newest_part = nullptr;
 inline constinit bool watches_forks = false;
+inline constinit std::uint32_t asked_in = 0;  ///< number of the session
+
+/// True if a session runs for which this copy was told to sample, or not to.
+inline bool is_started() noexcept {
+  const fabscope_table* table = fabscope::detail::find_session();
+  if (table == nullptr) return false;
+  const std::uint32_t number = session_number(__atomic_load_n(table->mask, __ATOMIC_ACQUIRE));
+  const fabscope::detail::lock_guard starting(start_lock);
+  return number != 0 && asked_in == number;
+}
 
 inline errc start_part(const sampler_options& chosen, bool waits_for_fabric) {
-  if (!chosen.on) return errc::unavailable;
   const fabscope_table* table = fabscope::detail::find_session();
   if (table == nullptr) return errc::unavailable;
   const std::uint32_t number = session_number(__atomic_load_n(table->mask, __ATOMIC_ACQUIRE));
   if (number == 0) return errc::unavailable;
   const fabscope::detail::lock_guard starting(start_lock);
+  asked_in = number;
+  if (!chosen.on) return errc::unavailable;
   if (newest_part != nullptr && newest_part->number() == number) {
     if (!waits_for_fabric) newest_part->hurry();
     return errc::ok;
@@ -586,16 +597,23 @@ inline sampler_options options_from_environment(sampler_options defaults = {}) {
 }
 
 /// Samples NIC counters from now on in the running session, until it ends. A second call in the
-/// same session changes nothing.  Threads: any. Errors: unavailable if no session runs, or `on` is
-/// false. Cost: a thread that wakes up in every period, and one a second for what may block.
-inline errc start(const sampler_options& chosen = options_from_environment()) {
-  return detail::start_part(chosen, false);
+/// same session changes nothing.  Threads: any.
+/// Errors: unavailable if no session runs, or `on` is false.
+/// Cost: a thread that wakes up in every period, and one a second for what may block.
+inline errc start(const sampler_options& chosen) { return detail::start_part(chosen, false); }
+/// The same with options from the variables.
+inline errc start() {
+  return detail::is_started() ? detail::start_part({}, false) : start(options_from_environment());
 }
 
 /// The same from the first NIC on that the application opens through libfabric, as the fabric
 /// adapter sees it: a program that opens none has no thread for it and reads no file.
-inline errc start_with_fabric(const sampler_options& chosen = options_from_environment()) {
+inline errc start_with_fabric(const sampler_options& chosen) {
   return detail::start_part(chosen, true);
+}
+/// The same with options from the variables, which are read once per session.
+inline errc start_with_fabric() {
+  return detail::is_started() ? errc::ok : start_with_fabric(options_from_environment());
 }
 
 }  // namespace nic
