@@ -29,6 +29,9 @@ TEST_CASE("fabric.names: addresses as people write them") {
   CHECK(hooks::address_text(FI_ADDR_STR, text, sizeof text) == std::string(32, 'x'));
   const unsigned char raw[4] = {0x00, 0xa1, 0xff, 0x10};
   CHECK(hooks::address_text(FI_ADDR_PSMX3, raw, sizeof raw) == "0x00a1ff10");
+  const std::uint32_t slingshot[2] = {0x01ad0407, 1};  // node and process, then the VNI
+  CHECK(hooks::address_text(FI_ADDR_CXI, slingshot, sizeof slingshot) ==
+        "fi_addr_cxi://0x01ad0407");
   CHECK(hooks::address_text(FI_SOCKADDR_IN, &v4, 1) == "0x02");  // cut short: no sockaddr
 }
 

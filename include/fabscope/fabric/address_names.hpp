@@ -24,7 +24,7 @@ FABSCOPE_NAMESPACE_BEGIN
 namespace fabric::detail {
 
 /// A raw address as people write it: "10.0.0.1:7471", "[fe80::1]:7471", the text of FI_ADDR_STR,
-/// else its bytes in hexadecimal.
+/// "fi_addr_cxi://0x01ad0407" as that provider prints it, else its bytes in hexadecimal.
 inline std::string address_text(std::uint32_t format, const void* address, std::size_t size) {
   char text[INET6_ADDRSTRLEN] = "";
   char out[INET6_ADDRSTRLEN + 16];
@@ -50,6 +50,12 @@ inline std::string address_text(std::uint32_t format, const void* address, std::
   if (format == FI_ADDR_STR) {
     const auto* begin = static_cast<const char*>(address);
     return std::string(begin, ::strnlen(begin, size));
+  }
+  if (format == FI_ADDR_CXI && size >= sizeof(std::uint32_t)) {
+    std::uint32_t raw;
+    std::memcpy(&raw, address, sizeof raw);
+    std::snprintf(out, sizeof out, "fi_addr_cxi://0x%08x", raw);
+    return out;
   }
   std::string hex = "0x";
   for (std::size_t i = 0; i < size && i < 64; ++i) {
