@@ -80,8 +80,8 @@ struct our_file {
 struct our_csv : our_file {
   void put(const measured& row) {
     file.row([&row](fabscope::text_writer& to) noexcept {
-      to.u64(row.begin_ns).ch(',').u64(row.rank).ch(',').u64(row.thread).ch(',');
-      to.csv_field(row.name).ch(',').u64(row.bytes).ch(',').u64(row.duration_ns).ch(',');
+      to.u64(row.begin_ns, ',').u64(row.rank, ',').u64(row.thread, ',');
+      to.csv_field(row.name).ch(',').u64(row.bytes, ',').u64(row.duration_ns, ',');
       to.fixed3(row.gigabytes_per_second).ch(',').csv_field(row.error).ch('\n');
     });
   }

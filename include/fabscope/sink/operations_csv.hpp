@@ -81,14 +81,14 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     const std::uint64_t anchor = about.anchor_monotonic_ns();
     to.i64(static_cast<std::int64_t>(begin - anchor)).ch(',');
     to.i64(static_cast<std::int64_t>(end - anchor)).ch(',');
-    to.u64(end > begin ? end - begin : 0).ch(',');
+    to.u64(end > begin ? end - begin : 0, ',');
     to.text(to_string(static_cast<operation>(record.op))).ch(',');
-    to.u64(record.bytes).ch(',').text(labels_.get(record.local, about)).ch(',');
+    to.u64(record.bytes, ',').text(labels_.get(record.local, about)).ch(',');
     to.text(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
     to.text(labels_.get(record.nic, about)).ch(',');
     to.text(level_of(record)).ch(',');
     if (record.flags != 0) put_flags(to, record.flags);
-    to.ch(',').u64(record.retries).ch(',').u64(tid).ch(',');
+    to.ch(',').u64(record.retries, ',').u64(tid, ',');
     if (const cause parent(record.parent); parent.kind() != cause_kind::none) {
       to.text(labels_.get(parent.label(), about));
     }

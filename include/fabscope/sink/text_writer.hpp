@@ -187,8 +187,27 @@ inline char* put_escaped(char* to, std::string_view& string) noexcept {
   const std::size_t length = utf8_length(string);
   return length == 0 ? copy("\\ufffd", 1) : copy(string.substr(0, length), length);
 }
+// True if some byte is a quote, a backslash, a control character, or none of ASCII; perhaps also
+// behind one of those.
+template <std::unsigned_integral Word>
+FABSCOPE_ALWAYS_INLINE bool may_need_escapes(Word word) noexcept {
+  constexpr Word ones = static_cast<Word>(~Word{0}) / 0xFF;
+  const Word quotes = (word ^ ones * '"') - ones;
+  const Word slashes = (word ^ ones * '\\') - ones;
+  const Word controls = word - ones * ' ';
+  return ((quotes | slashes | controls | (word + ones) | word) & (ones << 7)) != 0;
+}
+FABSCOPE_ALWAYS_INLINE bool is_plain_json(const char* from, std::size_t size) noexcept {
+  if (size >= 8 && size <= 16) {
+    return !may_need_escapes(load_word<std::uint64_t>(from)) &&
+           !may_need_escapes(load_word<std::uint64_t>(from + size - 8));
+  }
+  return size >= 4 && size < 8 && !may_need_escapes(load_word<std::uint32_t>(from)) &&
+         !may_need_escapes(load_word<std::uint32_t>(from + size - 4));
+}
 // Null if there is no room.
-inline char* put_json(char* to, char* limit, std::string_view string) noexcept {
+FABSCOPE_NOINLINE inline char* put_json_by_bytes(char* to, char* limit,
+                                                 std::string_view string) noexcept {
   if (limit - to < 2) return nullptr;
   *to++ = '"';
   --limit;  // for the closing quote
@@ -207,6 +226,17 @@ inline char* put_json(char* to, char* limit, std::string_view string) noexcept {
   }
   *to++ = '"';
   return to;
+}
+FABSCOPE_ALWAYS_INLINE char* put_json(char* to, char* limit, std::string_view string) noexcept {
+  const std::size_t size = string.size();
+  const bool fits = size + 2 <= static_cast<std::size_t>(limit - to);
+  if (fits && (size == 0 || is_plain_json(string.data(), size))) [[likely]] {
+    *to = '"';
+    copy_text(to + 1, string.data(), size);
+    to[size + 1] = '"';
+    return to + size + 2;
+  }
+  return put_json_by_bytes(to, limit, string);
 }
 
 }  // namespace detail
@@ -236,6 +266,14 @@ class FABSCOPE_VISIBLE text_writer {
 
   FABSCOPE_ALWAYS_INLINE text_writer& u64(std::uint64_t value) noexcept {
     return put<24>([=](char* to) noexcept { return detail::put_u64(to, value); });
+  }
+  /// The same with a character behind it.
+  FABSCOPE_ALWAYS_INLINE text_writer& u64(std::uint64_t value, char behind) noexcept {
+    return put<25>([=](char* to) noexcept {
+      to = detail::put_u64(to, value);
+      *to = behind;
+      return to + 1;
+    });
   }
   FABSCOPE_ALWAYS_INLINE text_writer& i64(std::int64_t value) noexcept {
     return put<25>([=](char* to) noexcept {

@@ -65,9 +65,9 @@ class FABSCOPE_VISIBLE timer_csv_sink {
     const bool good = record.error == 0 && (record.flags & operation_record::abandoned) == 0;
     to.i64(static_cast<std::int64_t>(begin - anchor)).ch(',');
     to.i64(static_cast<std::int64_t>(end - anchor)).ch(',');
-    to.u64(end > begin ? end - begin : 0).ch(',');
+    to.u64(end > begin ? end - begin : 0, ',');
     to.text(to_string(static_cast<operation>(record.op))).ch(',');
-    to.u64(record.bytes).ch(',').text(labels_.get(record.local, about)).ch(',');
+    to.u64(record.bytes, ',').text(labels_.get(record.local, about)).ch(',');
     to.text(labels_.get(record.remote, about)).text(good ? ",0\n" : ",1\n");
   }
   FABSCOPE_HIDDEN static void escape(text_writer& to, std::string_view text) noexcept {

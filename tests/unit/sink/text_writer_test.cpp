@@ -41,6 +41,7 @@ TEST_CASE("sink.text_writer: integers as printf writes them") {
     if (i < 64) value = std::uint64_t{1} << i;
     std::snprintf(expected, sizeof expected, "%" PRIu64, value);
     REQUIRE(written([&](fs::text_writer& w) { w.u64(value); }) == expected);
+    REQUIRE(written([&](fs::text_writer& w) { w.u64(value, ';'); }) == expected + std::string(";"));
     std::snprintf(expected, sizeof expected, "%" PRIx64, value);
     REQUIRE(written([&](fs::text_writer& w) { w.hex(value, value == 0 ? 1 : 0); }) == expected);
     const auto number = static_cast<std::int64_t>(i % 2 == 0 ? value : ~value);
@@ -76,6 +77,23 @@ TEST_CASE("sink.text_writer: CSV fields of every length, with any character at a
         std::string field = plain;
         field[at] = static_cast<char>(c);
         REQUIRE(csv(field) == expected(field));
+      }
+    }
+  }
+}
+
+TEST_CASE("sink.text_writer: JSON strings of every length, with any byte at any place") {
+  for (std::size_t size = 0; size <= 24; ++size) {
+    const std::string plain(size, 'x');
+    REQUIRE(json(plain) == '"' + plain + '"');
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int c = 1; c < 256; ++c) {
+        std::string text = plain;
+        text[at] = static_cast<char>(c);
+        const bool is_plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+        const std::string one = json(text.substr(at, 1));  // by itself, byte by byte
+        const std::string escaped = is_plain ? text.substr(at, 1) : one.substr(1, one.size() - 2);
+        REQUIRE(json(text) == '"' + plain.substr(0, at) + escaped + plain.substr(at + 1) + '"');
       }
     }
   }
