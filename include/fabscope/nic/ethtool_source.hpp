@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fabscope/nic/catalogue.hpp>
