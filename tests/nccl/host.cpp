@@ -76,6 +76,7 @@ struct options {
   int rounds = 1;      // generations of the communicators
   bool faults = false;
   bool amd = false;
+  bool control = false;  // stops in the middle and starts again
 };
 
 int logged = 0;
@@ -127,6 +128,11 @@ class host {
     std::exit(2);
   }
 
+  void command(const char* name, int argument) {
+    auto* const function = reinterpret_cast<int (*)(int)>(::dlsym(library, name));
+    if (function == nullptr || function(argument) != 0) fail(name);
+  }
+
   void communicator(int c) {
     const u64 id = 0xfedcba9876540000U + static_cast<u64>(c);
     const std::string name = "group " + std::to_string(c) + " \"x\"\n";
@@ -152,6 +158,7 @@ class host {
     bool done = false;
     std::map<std::string, totals> mine;
     std::map<std::string, u64> wrong;
+    std::map<std::string, u64> wrong_there;  // the proxy thread's
     std::thread proxy([&] {
       for (;;) {
         std::unique_lock<std::mutex> hold(lock);
@@ -161,7 +168,7 @@ class host {
         batch.swap(queue);
         hold.unlock();
         changed.notify_all();
-        for (const work& one : batch) kernel(one, wrong);
+        for (const work& one : batch) kernel(one, wrong_there);
       }
     });
     const auto post = [&](std::vector<work>& items) {
@@ -173,6 +180,12 @@ class host {
     void* first = nullptr;
     const bool asked = __atomic_load_n(&mask, __ATOMIC_RELAXED) != 0;
     for (int n = 0; asked && n < o.ops; ++n) {
+      if (o.control && n == o.ops / 3) command("fabscope_profiler_stop", 0);
+      if (o.control && n == o.ops / 3 * 2) command("fabscope_profiler_start", 0x46);
+      if (__atomic_load_n(&mask, __ATOMIC_RELAXED) == 0) {
+        ++skipped;
+        continue;
+      }
       const bool pair = n % 6 == 5;
       const function& f = functions[n % 6 % 5];
       const std::string what = pair ? (n % 12 == 5 ? "Send" : "Recv") : f.name;
@@ -218,6 +231,7 @@ class host {
     }
     changed.notify_all();
     proxy.join();
+    for (const auto& [why, count] : wrong_there) wrong[why] += count;
     t->finalize(context);
     if (o.faults && asked) {  // what comes after the end
       void* late = reinterpret_cast<void*>(0xdead);
@@ -344,8 +358,8 @@ class host {
   }
 
   void print() const {
-    std::printf("{\"version\":%d,\"mask\":%d,\"logged\":%d,\"collectives\":{", version, mask,
-                logged);
+    std::printf("{\"version\":%d,\"mask\":%d,\"logged\":%d,\"skipped\":%d,\"collectives\":{",
+                version, mask, logged, skipped);
     const char* separator = "";
     for (const auto& [id, kinds] : all) {
       std::printf("%s\"0x%llx\":{", separator, static_cast<unsigned long long>(id));
@@ -373,6 +387,7 @@ class host {
   table* t = nullptr;
   int version = 0;
   int mask = 0;
+  int skipped = 0;
   std::mutex all_lock;
   std::map<u64, std::map<std::string, totals>> all;
   std::map<std::string, u64> ignored;
@@ -393,6 +408,7 @@ extern "C" __attribute__((visibility("default"))) int play(int argc, char** argv
     if (key == "--announced") o.announced = number;
     if (key == "--rounds") o.rounds = number;
     if (key == "--faults") o.faults = number != 0;
+    if (key == "--control") o.control = number != 0;
     if (key == "--amd") o.amd = number != 0;
   }
   return host(o).run();

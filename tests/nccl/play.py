@@ -139,6 +139,8 @@ def main():
         settings = dict(pair.split("=", 1) for pair in rest.split(",") if pair)
         host, lines, report = run(name, settings)
         assert host["version"] == int(settings.get("version", 7)), f"{name}: table of version {host['version']}"
+        if "control" in settings:
+            assert host["skipped"] == int(settings["ops"]) // 3, f"{name}: {host['skipped']} operations while stopped"
         if settings.get("FABSCOPE") == "off":
             assert host["mask"] == 0 and not lines and not report, f"{name}: something was recorded"
         elif settings.get("FABSCOPE") == "count":

@@ -19,9 +19,10 @@ constexpr std::uint64_t gpu_ns(std::uint64_t ticks, std::uint32_t khz) noexcept 
 
 /// True if nothing more is to come: its own stop was there, no channel runs, and all that were
 /// announced have run.
-constexpr bool is_complete(std::uint64_t s, const operation_slot& slot) noexcept {
-  return (s & state::started) == 0 && state::open(s) == 0 && slot.unknown == 0 &&
-         state::done(s) >= slot.expected;
+inline bool is_complete(std::uint64_t s, const operation_slot& slot) noexcept {
+  // Relaxed: the slot may be another owner's already, and then the step fails.
+  return (s & state::started) == 0 && state::open(s) == 0 && relaxed_load(slot.unknown) == 0 &&
+         state::done(s) >= relaxed_load(slot.expected);
 }
 
 /// Writes the record and the sums of an operation that is closed, and gives its slot back.
@@ -62,13 +63,9 @@ inline void write_operation(thread_state& mine, operation_slot& slot,
   operations.put(mine.operation_magazine, &slot);
 }
 
-/// Closes an operation that is complete in this state; false if another thread did, or it was not
-/// to be closed.
-inline bool close_if_complete(operation_slot& slot, std::uint64_t bits,
-                              std::uint64_t& last_state) noexcept {
-  return step(slot.state, bits, last_state, [&slot](std::uint64_t s) noexcept {
-    return is_complete(s, slot) ? s | state::closed : s;
-  });
+/// A slot that is taken may still be filled: until then its state is of an earlier owner, or zero.
+inline bool is_live(std::uint64_t s) noexcept {
+  return state::generation(s) != 0 && (s & state::closed) == 0;
 }
 
 /// Operations and channels that nobody will stop. An operation whose own stop was seen is written
@@ -82,15 +79,15 @@ inline void session_part::look(bool last) noexcept {
   operations.for_each_taken([&](operation_slot& slot) noexcept {
     ++taken;
     const std::uint64_t seen = acquire_load(slot.state);
-    if (slot.session != number || (seen & state::closed) != 0) return;
+    if (!is_live(seen) || relaxed_load(slot.session) != number) return;
     const std::uint64_t touched = relaxed_load(slot.touched);
     const std::uint64_t idle = now > touched ? now - touched : 0;
     const bool over = (seen & state::started) == 0 && state::open(seen) == 0;
     const bool any = state::done(seen) != 0;
-    const std::uint64_t wait = !over               ? patience
-                               : !any              ? wait_for_first
-                               : slot.unknown != 0 ? quiet
-                                                   : patience;
+    const std::uint64_t wait = !over                             ? patience
+                               : !any                            ? wait_for_first
+                               : relaxed_load(slot.unknown) != 0 ? quiet
+                                                                 : patience;
     if (!last && idle < wait) return;
     std::uint64_t closed = 0;
     const auto close = [seen](std::uint64_t s) noexcept {
@@ -104,9 +101,10 @@ inline void session_part::look(bool last) noexcept {
   });
   channels.for_each_taken([&](channel_slot& slot) noexcept {
     const std::uint64_t seen = acquire_load(slot.state);
-    if (slot.session != number || (seen & state::closed) != 0) return;
-    if (!last && (now < slot.begin || now - slot.begin < patience)) return;
-    const operation_slot* parent = find_operation(slot.operation);
+    if (!is_live(seen) || relaxed_load(slot.session) != number) return;
+    const std::uint64_t begin = relaxed_load(slot.begin);
+    if (!last && (now < begin || now - begin < patience)) return;
+    const operation_slot* parent = find_operation(relaxed_load(slot.operation));
     if (!last && parent != nullptr) return;
     std::uint64_t closed = 0;
     const auto close = [](std::uint64_t s) noexcept { return s | state::closed; };

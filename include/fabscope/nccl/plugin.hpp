@@ -115,10 +115,19 @@ inline int end_communicator(void* context) noexcept {
     if (one == nullptr) return success;
     communicators.put(control->magazine, one);
     last = --control->live == 0;
+    if (last) control->mask = nullptr;  // the host may go
   }
   if (!last) return success;
   if (const fabscope_table* table = fabscope::detail::find_session()) table->flush();
   return success;
+}
+
+/// Stores the mask of events in the host. False while there is no communicator.
+inline bool ask_for(int mask) noexcept {
+  const control_guard lock;
+  if (control == nullptr || control->mask == nullptr) return false;
+  __atomic_store_n(control->mask, mask, __ATOMIC_RELAXED);
+  return true;
 }
 
 inline int init_1(void** context, int* mask) noexcept {
@@ -158,10 +167,22 @@ inline constexpr table_v6 profiler_v6 =
 inline constexpr table_v7 profiler_v7 =
     detail::make_table<table_v7>(&detail::init_5, &detail::start_event<descriptor_v7>);
 
+/// Asks the host for these events from now on (`event_type` bits); 0: those of the session's level.
+/// Operations in flight end as they began. Threads: any.
+/// Errors: false while no communicator is initialised.
+inline bool start_events(int mask = 0) noexcept {
+  const fabscope_table* const table = fabscope::detail::find_session();
+  if (table == nullptr) return false;
+  return detail::ask_for(mask != 0 ? mask : detail::wanted_events(table->level));
+}
+/// Asks the host for nothing.  Threads: any.  Errors: as start_events.
+inline bool stop_events() noexcept { return detail::ask_for(0); }
+
 }  // namespace nccl
 
 FABSCOPE_NAMESPACE_END
 
+#define FABSCOPE_DETAIL_EXPORT extern "C" __attribute__((visibility("default"), used))
 #define FABSCOPE_DETAIL_EXPORT_NCCL(n)                                           \
   extern "C" {                                                                   \
   extern fabscope::nccl::table_v##n ncclProfiler_v##n;                           \
@@ -170,14 +191,25 @@ FABSCOPE_NAMESPACE_END
       fabscope::nccl::profiler_v##n;                                             \
   }
 
-/// Defines the seven tables, once per program or library, at namespace scope. In a program the host
-/// finds them with NCCL_PROFILER_PLUGIN=STATIC_PLUGIN, if the program exports them: link with
-/// -rdynamic (CMake: ENABLE_EXPORTS).
-#define FABSCOPE_EXPORT_NCCL_PROFILER \
-  FABSCOPE_DETAIL_EXPORT_NCCL(1)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(2)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(3)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(4)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(5)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(6)      \
-  FABSCOPE_DETAIL_EXPORT_NCCL(7)
+/// Defines the seven tables, and the functions that start and stop events while running (C, 0:
+/// done), also under the names of the library's example plugin. Once per program or library, at
+/// namespace scope. In a program the host finds them with NCCL_PROFILER_PLUGIN=STATIC_PLUGIN, if
+/// the program exports them: link with -rdynamic (CMake: ENABLE_EXPORTS).
+#define FABSCOPE_EXPORT_NCCL_PROFILER                                      \
+  FABSCOPE_DETAIL_EXPORT_NCCL(1)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(2)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(3)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(4)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(5)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(6)                                           \
+  FABSCOPE_DETAIL_EXPORT_NCCL(7)                                           \
+  FABSCOPE_DETAIL_EXPORT int fabscope_profiler_start(int mask) {           \
+    return fabscope::nccl::start_events(mask) ? 0 : 1;                     \
+  }                                                                        \
+  FABSCOPE_DETAIL_EXPORT int fabscope_profiler_stop() {                    \
+    return fabscope::nccl::stop_events() ? 0 : 1;                          \
+  }                                                                        \
+  FABSCOPE_DETAIL_EXPORT int exampleProfilerStart(int mask, const char*) { \
+    return fabscope::nccl::start_events(mask) ? 0 : 1;                     \
+  }                                                                        \
+  FABSCOPE_DETAIL_EXPORT int exampleProfilerStop() { return fabscope::nccl::stop_events() ? 0 : 1; }

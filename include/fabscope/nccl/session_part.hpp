@@ -107,7 +107,7 @@ struct session_part {
   std::uint32_t tally_type = 0;
   std::uint32_t reason_label[static_cast<std::size_t>(ignored::count_)] = {};
   std::uint32_t event_label[event_bits + 1] = {};  ///< the last: of unknown types
-  std::uint32_t function_label[static_cast<std::size_t>(collective::count_)] = {};
+  std::uint32_t function_label[16] = {};           ///< by the low bits of collective_record::kind
   std::uint32_t foreign_label = 0;
   std::uint64_t quiet = 0;     ///< ticks after which channels that are not announced are all there
   std::uint64_t patience = 0;  ///< ticks after which an operation is given up

@@ -162,7 +162,7 @@ inline void* start_operation(thread_state& mine, void* context, const Descriptor
     announced = d.coll.channels;
     announces = true;
   }
-  record.kind = static_cast<std::uint8_t>(function | datatype << 4);
+  relaxed_store(record.kind, static_cast<std::uint8_t>(function | datatype << 4));
   record.communicator = label_of(mine, *comm);
   if constexpr (Descriptor::version >= 5) {
     const std::uint64_t call = bits_of(d.parent);
@@ -177,10 +177,12 @@ inline void* start_operation(thread_state& mine, void* context, const Descriptor
   const bool kernels =
       Descriptor::version >= 3 && comm->mask != nullptr &&
       (static_cast<unsigned>(__atomic_load_n(comm->mask, __ATOMIC_RELAXED)) & event_kernel_ch) != 0;
-  slot->expected = static_cast<std::uint16_t>(kernels ? announced : 0);
-  slot->unknown = kernels && (!announces || announced == 0) ? 1 : 0;  // 256 come as 0
+  relaxed_store(slot->expected, static_cast<std::uint16_t>(kernels ? announced : 0));
+  // 256 channels come as 0.
+  relaxed_store(slot->unknown,
+                static_cast<std::uint8_t>(kernels && (!announces || announced == 0) ? 1 : 0));
   slot->gpu_khz = comm->gpu_khz;
-  slot->session = mine.session->number;
+  relaxed_store(slot->session, mine.session->number);
   slot->stop = now;
   slot->first_cpu = slot->first_gpu = ~std::uint64_t{0};
   slot->last_cpu = slot->last_gpu = 0;
@@ -215,12 +217,12 @@ inline void* start_channel(thread_state& mine, const Descriptor& d) noexcept {
     mine.count(ignored::stale, event_kernel_ch);
     return nullptr;
   }
-  slot->operation = parent;
-  slot->begin = now;
-  slot->end = 0;
-  slot->gpu_end = 0;
+  relaxed_store(slot->operation, parent);
+  relaxed_store(slot->begin, now);
+  relaxed_store(slot->end, std::uint64_t{0});
+  relaxed_store(slot->gpu_end, std::uint64_t{0});
   slot->gpu_begin = 0;
-  slot->session = mine.session->number;
+  relaxed_store(slot->session, mine.session->number);
   if constexpr (Descriptor::version >= 4) slot->gpu_begin = d.kernel_ch.timer;
   shared_min(owner->first_cpu, now);
   if (slot->gpu_begin != 0) shared_min(owner->first_gpu, slot->gpu_begin);
@@ -270,7 +272,8 @@ inline void stop_operation(thread_state& mine, std::uint64_t bits) noexcept {
   operation_slot* const slot = operations.find(handle::from_bits(bits));
   if (slot == nullptr) return mine.count(ignored::stale, event_coll);
   const std::uint64_t now = now_ticks(mine.clock);
-  const std::uint64_t type = is_point_to_point(slot->record.function()) ? event_p2p : event_coll;
+  const auto function = static_cast<collective>(relaxed_load(slot->record.kind) & 15U);
+  const std::uint64_t type = is_point_to_point(function) ? event_p2p : event_coll;
   std::uint64_t last = 0;
   bool repeated = false;
   const bool stopped = step(slot->state, bits, last, [&](std::uint64_t s) noexcept {
@@ -293,7 +296,7 @@ inline void* start_proxy_op(thread_state& mine, const Descriptor& d) noexcept {
   if (d.proxy_op.pid != mine.session->pid) {
     mine.count(ignored::foreign, event_proxy_op);  // parent and context are another process's
   } else if (const operation_slot* owner = find_operation(bits_of(d.parent)); owner != nullptr) {
-    label = mine.session->function_label[static_cast<std::size_t>(owner->record.function())];
+    label = mine.session->function_label[relaxed_load(owner->record.kind) & 15U];
   } else {
     mine.count(why_no_parent(d.parent), event_proxy_op);
     return nullptr;
@@ -390,11 +393,11 @@ inline int record_event_state(void* handle, int which, void* arguments) noexcept
   if (slot == nullptr || state::generation(seen) != static_cast<std::uint32_t>(bits >> 32) ||
       (seen & state::closed) != 0) {
     mine->count(ignored::stale, event_kernel_ch);
-  } else if (slot->end != 0) {
+  } else if (relaxed_load(slot->end) != 0) {
     mine->count(ignored::duplicate, event_kernel_ch);
   } else {
-    slot->end = now_ticks(mine->clock);
-    slot->gpu_end = static_cast<const state_arguments*>(arguments)->kernel_ch.timer;
+    relaxed_store(slot->end, now_ticks(mine->clock));
+    relaxed_store(slot->gpu_end, static_cast<const state_arguments*>(arguments)->kernel_ch.timer);
   }
   return success;
 }
