@@ -324,9 +324,9 @@ class host {
       t->stop(handle);
       ++wrong["stale handle"];
     }
-    if (one.fault == 3) {  // the end of a ring that the host read too late
+    if (version >= 4 && one.fault == 3) {  // a record of a channel that is over
       t->record(handle, 22, timer);
-      if (version >= 4) ++wrong["stale handle"];
+      ++wrong["stale handle"];
     }
   }
 
