@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
   bench::add_text_rows();
   bench::add_sum_rows();
   bench::add_memory_rows();
+  bench::add_nic_rows();
   for (bench::row& what : bench::rows()) {
     benchmark::RegisterBenchmark(what.name.c_str(), run, &what, quick ? 0.08 : 0.4)
         ->Iterations(1)

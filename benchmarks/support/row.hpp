@@ -62,6 +62,7 @@ void add_fabric_rows();
 void add_text_rows();
 void add_sum_rows();
 void add_memory_rows();
+void add_nic_rows();
 
 /// The program's answer to this argument: MiB that a session keeps resident, on a line.
 inline constexpr const char* resident_argument = "--resident";

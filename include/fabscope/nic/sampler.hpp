@@ -219,6 +219,7 @@ class sampler {
       relaxed_store(row_->cpu_ns, own_cpu_ns() + relaxed_load(slow_cpu_ns_));
     }
     if (owns_any_) sample({});  // the last values count
+    relaxed_store(row_->cpu_ns, own_cpu_ns() + relaxed_load(slow_cpu_ns_));
     sweep_.close(false);
     thread_ends();
   }
