@@ -50,13 +50,13 @@ def test_sh():
 
 
 def test_pingpong(provider):
-    pingpong(provider, {"LD_PRELOAD": preload})
+    pingpong(provider, {"LD_PRELOAD": preload}, "all")
 
 
 def test_hook(provider):
     """libfabric loads the library: by its name, from a folder that FI_PROVIDER_PATH names."""
     hook = {"FI_PROVIDER_PATH": os.path.dirname(library), "FI_HOOK": "fabscope"}
-    pingpong(provider, hook | ({"LD_PRELOAD": runtime} if runtime else {}))
+    pingpong(provider, hook | ({"LD_PRELOAD": runtime} if runtime else {}), "4096")
     # Without FI_HOOK it is there and does nothing.
     work = fresh(os.path.join(directory, "work"))
     fresh(out)
@@ -67,10 +67,10 @@ def test_hook(provider):
     checks.equal(os.listdir(out) + os.listdir(work), [], "files of a program without FI_HOOK")
 
 
-def pingpong(provider, way):
+def pingpong(provider, way, sizes):
     provider = provider.replace("+", ";")
     program = shutil.which("fi_pingpong") or skip("fi_pingpong is not installed (Debian: libfabric-bin)")
-    command = [program, "-p", provider, "-e", "rdm", "-I", "20", "-S", "all"]
+    command = [program, "-p", provider, "-e", "rdm", "-I", "20", "-S", sizes]
 
     def pair(env):
         with socket.socket() as free:
