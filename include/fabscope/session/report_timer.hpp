@@ -107,7 +107,8 @@ inline void print_timer_queues(std::string& to, const report_data& data) {
     one.longest_end = r.longest_end;
   }
   unsigned number = 0;
-  for (const auto& [name, q] : queues) {
+  for (const auto& one : queues) {
+    const queue& q = one.second;
     const unsigned at = number++;
     if (!q.any) continue;
     const auto n = [&](std::size_t i) { return static_cast<unsigned long long>(q.gap[i]); };
