@@ -35,7 +35,7 @@ def variables(outputs, options):
     reserved = {name for name, end in entries if end == "}"}
     rows = set(re.findall(r"^\| `(FABSCOPE\w*)` \|", outputs, re.M))
     bad = [f"docs/outputs.md: no row for {name}" for name in sorted(read_ones - rows)]
-    bad += [f"docs/outputs.md: {name} is not read" for name in sorted(rows - read_ones)]
+    bad += [f"docs/outputs.md: {name} is not read" for name in sorted(rows - read_ones - reserved)]  # an adapter's
     named = {"FABSCOPE" + name if name[0] == "_" else name
              for name in re.findall(r"`((?:FABSCOPE)?_[A-Z_]+|FABSCOPE)`", outputs)}
     bad += [f"docs/outputs.md: {name} is not mentioned" for name in sorted(reserved - named)]
