@@ -18,7 +18,7 @@ namespace nic {
 
 /// All that is known of one counter of one NIC. Values are kept as they are read; `value * scale`
 /// is in `unit`.
-struct counter_column {
+struct FABSCOPE_VISIBLE counter_column {
   std::string device;  ///< as in a column's title, for example "mlx5_0" or "mlx5_0/2"
   std::string name;    ///< as in a column's title, for example "rh:nacks"
   std::string unit;    ///< "B", "packets", "events", "ns"; empty: a number
@@ -27,6 +27,14 @@ struct counter_column {
   std::uint64_t scale = 1;
   nic_role role = nic_role::other;
   std::uint8_t flags = 0;  ///< nic_flag bits
+
+  // Those that the compiler would make are visible as the type is.
+  FABSCOPE_HIDDEN counter_column() = default;
+  FABSCOPE_HIDDEN counter_column(const counter_column&) = default;
+  FABSCOPE_HIDDEN counter_column(counter_column&&) noexcept = default;
+  FABSCOPE_HIDDEN counter_column& operator=(const counter_column&) = default;
+  FABSCOPE_HIDDEN counter_column& operator=(counter_column&&) noexcept = default;
+  FABSCOPE_HIDDEN ~counter_column() = default;
 };
 
 /// Reads a fixed set of counters. open() may be called again after close(), and after a device went

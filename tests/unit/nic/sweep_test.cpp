@@ -159,8 +159,11 @@ TEST_CASE("nic.sweep: a device of another process is absent") {
 namespace {
 /// A counter that the test makes up.
 struct made_up {
-  std::vector<nic::counter_column> all = {
-      nic::counter_column{"sim", "beats", "events", "", {}, 1, nic_role::other, 0}};
+  std::vector<nic::counter_column> all = std::vector<nic::counter_column>(1);
+  made_up() {
+    all[0].device = "sim";
+    all[0].name = "beats";
+  }
   [[nodiscard]] std::span<const nic::counter_column> columns() const noexcept { return all; }
   bool open() noexcept { return true; }
   bool read(std::uint64_t* values, sample_state* states) noexcept {
