@@ -58,7 +58,8 @@ class Report:
                 self.failed[key] += int(row["errors"])
                 continue
             before = self.links.get(key, Sum(0, 0))
-            self.links[key] = Sum(before.count + int(row["count"]), before.bytes + int(row["bytes"]))
+            came = 0 if row["bytes"] == "unknown" else int(row["bytes"])  # receives of level posted
+            self.links[key] = Sum(before.count + int(row["count"]), before.bytes + came)
 
         self.errors = collections.Counter()
         for row in self.rows("errors"):
