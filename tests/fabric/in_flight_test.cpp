@@ -21,15 +21,15 @@ using namespace fabscope::literals;
 using fabric_test::recorded;
 using fs::operation;
 
-char mine[64];  // contexts of the application
+char contexts[64];  // contexts of the application
 
-struct linked {
+struct waiting_pair {
   fake::endpoint ep;
   fake::queue cq;
   fake::info info;
   bool closed = false;
 
-  linked() {
+  waiting_pair() {
     fake::open(ep);
     fake::open(cq);
     REQUIRE(fabric::instrument(&cq.object, FI_CQ_FORMAT_TAGGED));
@@ -37,7 +37,7 @@ struct linked {
     REQUIRE(fi_ep_bind(&ep.object, &cq.object.fid, FI_TRANSMIT | FI_RECV) == 0);
     REQUIRE(fi_enable(&ep.object) == 0);
   }
-  ~linked() {
+  ~waiting_pair() {
     if (!closed) CHECK(fi_close(&ep.object.fid) == 0);
     CHECK(fi_close(&cq.object.fid) == 0);
   }
@@ -60,15 +60,15 @@ std::string report_of(recorded& session) {
 
 TEST_CASE("fabric.in_flight: the oldest operations are rows, and leave as they complete") {
   recorded session;
-  linked to;
+  waiting_pair to;
   CHECK(session.rows<fs::in_flight_row>().empty());
-  REQUIRE(fi_recv(&to.ep.object, mine, 4, nullptr, 0, mine) == 0);
+  REQUIRE(fi_recv(&to.ep.object, contexts, 4, nullptr, 0, contexts) == 0);
   {
     const fs::scope during{"waiting"_name};
-    REQUIRE(fi_send(&to.ep.object, mine, 1000, nullptr, 0, mine + 1) == 0);
+    REQUIRE(fi_send(&to.ep.object, contexts, 1000, nullptr, 0, contexts + 1) == 0);
   }
   void* const first = to.ep.calls.back().context;
-  REQUIRE(fi_send(&to.ep.object, mine, 2000, nullptr, 0, mine + 2) == 0);
+  REQUIRE(fi_send(&to.ep.object, contexts, 2000, nullptr, 0, contexts + 2) == 0);
 
   const auto rows = session.rows<fs::in_flight_row>();
   REQUIRE(rows.size() == 3);
@@ -97,11 +97,11 @@ TEST_CASE("fabric.in_flight: the oldest operations are rows, and leave as they c
 
 TEST_CASE("fabric.in_flight: of many the oldest are kept, receives apart") {
   recorded session;
-  linked to;
+  waiting_pair to;
   constexpr std::uint32_t places = fs::in_flight_list::places;
   for (std::size_t i = 0; i < places + 9; ++i) {
-    REQUIRE(fi_recv(&to.ep.object, mine, i, nullptr, 0, mine) == 0);
-    REQUIRE(fi_send(&to.ep.object, mine, i, nullptr, 0, mine) == 0);
+    REQUIRE(fi_recv(&to.ep.object, contexts, i, nullptr, 0, contexts) == 0);
+    REQUIRE(fi_send(&to.ep.object, contexts, i, nullptr, 0, contexts) == 0);
   }
   const auto rows = session.rows<fs::in_flight_row>();
   REQUIRE(rows.size() == 2 * places);
@@ -116,8 +116,8 @@ TEST_CASE("fabric.in_flight: of many the oldest are kept, receives apart") {
 
 TEST_CASE("fabric.in_flight: what a closed endpoint left is counted there and nowhere else") {
   recorded session;
-  linked to;
-  REQUIRE(fi_send(&to.ep.object, mine, 7, nullptr, 0, mine) == 0);
+  waiting_pair to;
+  REQUIRE(fi_send(&to.ep.object, contexts, 7, nullptr, 0, contexts) == 0);
   CHECK(fi_close(&to.ep.object.fid) == 0);
   to.closed = true;
   CHECK(session.rows<fs::in_flight_row>().empty());

@@ -18,7 +18,7 @@ namespace fabric = fabscope::fabric;
 using fabric_test::recorded;
 using fs::operation;
 
-char mine[8];  // contexts of the application
+char surface_contexts[8];  // contexts of the application
 
 /// A fabric that is followed, with a domain in it.
 struct opened {
@@ -65,7 +65,7 @@ struct opened {
     for (std::size_t i = 0; i < count; ++i) {
       fi_cq_tagged_entry seen{};
       REQUIRE(fi_cq_read(cq, &seen, 1) == 1);
-      CHECK(seen.op_context == mine);
+      CHECK(seen.op_context == surface_contexts);
     }
   }
 };
@@ -83,19 +83,19 @@ TEST_CASE("fabric.surface: every atomic is followed, with the bytes of what it m
   message.msg_iov = parts;
   message.iov_count = 2;
   message.datatype = FI_UINT32;
-  message.context = mine;
-  CHECK(fi_atomic(ep, values, 4, nullptr, 0, 0, 0, FI_UINT64, FI_SUM, mine) == 0);
-  CHECK(fi_atomicv(ep, parts, nullptr, 2, 0, 0, 0, FI_UINT16, FI_SUM, mine) == 0);
+  message.context = surface_contexts;
+  CHECK(fi_atomic(ep, values, 4, nullptr, 0, 0, 0, FI_UINT64, FI_SUM, surface_contexts) == 0);
+  CHECK(fi_atomicv(ep, parts, nullptr, 2, 0, 0, 0, FI_UINT16, FI_SUM, surface_contexts) == 0);
   CHECK(fi_atomicmsg(ep, &message, FI_COMPLETION) == 0);
   CHECK(fi_fetch_atomic(ep, values, 1, nullptr, values, nullptr, 0, 0, 0, FI_UINT64, FI_SUM,
-                        mine) == 0);
+                        surface_contexts) == 0);
   CHECK(fi_fetch_atomicv(ep, parts, nullptr, 2, results, nullptr, 1, 0, 0, 0, FI_DOUBLE, FI_SUM,
-                         mine) == 0);
+                         surface_contexts) == 0);
   CHECK(fi_fetch_atomicmsg(ep, &message, results, nullptr, 1, FI_COMPLETION) == 0);
   CHECK(fi_compare_atomic(ep, values, 2, nullptr, values, nullptr, values, nullptr, 0, 0, 0,
-                          FI_UINT64, FI_CSWAP, mine) == 0);
+                          FI_UINT64, FI_CSWAP, surface_contexts) == 0);
   CHECK(fi_compare_atomicv(ep, parts, nullptr, 2, parts, nullptr, 2, results, nullptr, 1, 0, 0, 0,
-                           FI_UINT8, FI_CSWAP, mine) == 0);
+                           FI_UINT8, FI_CSWAP, surface_contexts) == 0);
   CHECK(fi_compare_atomicmsg(ep, &message, parts, nullptr, 2, results, nullptr, 1, FI_COMPLETION) ==
         0);
   static constexpr const char* names[] = {"atomic",         "atomicv",         "atomicmsg",
@@ -104,9 +104,9 @@ TEST_CASE("fabric.surface: every atomic is followed, with the bytes of what it m
   REQUIRE(all.world.ep.calls.size() == 9);
   for (std::size_t i = 0; i < 9; ++i) {
     CHECK(std::string(all.world.ep.calls[i].name) == names[i]);
-    CHECK(all.world.ep.calls[i].context != mine);
+    CHECK(all.world.ep.calls[i].context != surface_contexts);
   }
-  CHECK(message.context == mine);  // the application's struct is its own
+  CHECK(message.context == surface_contexts);  // the application's struct is its own
   all.complete_all(all.world.ep, cq);
   CHECK(fi_inject_atomic(ep, values, 1, 0, 0, 0, FI_INT8, FI_SUM) == 0);
   CHECK(session.bytes(operation::atomic) == 32);
@@ -146,11 +146,12 @@ TEST_CASE("fabric.surface: collectives pass as they are and are counted") {
   recorded session;
   opened all;
   fid_ep* ep = all.endpoint();
-  CHECK(fi_barrier(ep, 0, mine) == 0);
-  CHECK(fi_barrier(ep, 0, mine) == 0);
-  CHECK(fi_allreduce(ep, nullptr, 0, nullptr, nullptr, nullptr, 0, FI_INT8, FI_SUM, 5, mine) == 0);
+  CHECK(fi_barrier(ep, 0, surface_contexts) == 0);
+  CHECK(fi_barrier(ep, 0, surface_contexts) == 0);
+  CHECK(fi_allreduce(ep, nullptr, 0, nullptr, nullptr, nullptr, 0, FI_INT8, FI_SUM, 5,
+                     surface_contexts) == 0);
   REQUIRE(all.world.ep.calls.size() == 3);
-  for (const fake::call& one : all.world.ep.calls) CHECK(one.context == mine);
+  for (const fake::call& one : all.world.ep.calls) CHECK(one.context == surface_contexts);
   CHECK(all.world.ep.calls[2].flags == 5);
   CHECK((ep->collective->alltoall == nullptr));
   CHECK(session.tally("collective operation", "fi_barrier") == 2);
@@ -173,8 +174,8 @@ struct counting : opened {
     if (done != nullptr) CHECK(fi_close(&done->fid) == 0);
   }
   void write(std::size_t size) {
-    REQUIRE(fi_write(ep, mine, size, nullptr, 0, 0, 0, mine) == 0);
-    CHECK(world.ep.calls.back().context == mine);
+    REQUIRE(fi_write(ep, surface_contexts, size, nullptr, 0, 0, 0, surface_contexts) == 0);
+    CHECK(world.ep.calls.back().context == surface_contexts);
   }
 };
 
@@ -183,7 +184,7 @@ TEST_CASE("fabric.surface: a counter concludes the oldest operations, and they a
   counting all;
   const int inferred = fs::level_inferred;
   for (std::size_t i = 0; i < 3; ++i) all.write(100 + i);
-  REQUIRE(fi_recv(all.ep, mine, 50, nullptr, 0, mine) == 0);
+  REQUIRE(fi_recv(all.ep, surface_contexts, 50, nullptr, 0, surface_contexts) == 0);
   CHECK(fi_cntr_read(all.done) == 0);
   CHECK(session.count(operation::write) == 0);
   all.world.cntr.value = 2;
@@ -203,7 +204,7 @@ TEST_CASE("fabric.surface: a counter concludes the oldest operations, and they a
     CHECK(one.header.ticks <= one.end);
   }
   // Calls that have no completion to wait for take part in the count.
-  REQUIRE(fi_inject(all.ep, mine, 4, 0) == 0);
+  REQUIRE(fi_inject(all.ep, surface_contexts, 4, 0) == 0);
   all.write(7);
   all.world.cntr.value = 5;
   CHECK(fi_cntr_read(all.done) == 5);  // that was the inject call
@@ -306,7 +307,7 @@ TEST_CASE("fabric.surface: a connected endpoint is patched again, and its link h
   CHECK(rows[0].sum > 0);
   CHECK(session.label(rows[0].local) == "me");
   CHECK(session.label(rows[0].remote) == "peer");
-  REQUIRE(fi_send(ep, mine, 5, nullptr, 0, mine) == 0);
+  REQUIRE(fi_send(ep, surface_contexts, 5, nullptr, 0, surface_contexts) == 0);
   all.complete_all(all.world.ep, cq);
   const auto links = session.rows<fs::link_row>();
   REQUIRE(links.size() == 1);
@@ -335,8 +336,8 @@ TEST_CASE("fabric.surface: contexts of a scalable endpoint") {
   fi_addr_t peer = 0;
   REQUIRE(fi_av_insert(av, "x", 1, &peer, 0, nullptr) == 1);
   REQUIRE(fi_enable(scalable) == 0);
-  REQUIRE(fi_send(context, mine, 5, nullptr, peer, mine) == 0);
-  CHECK(all.world.context.calls.back().context != mine);
+  REQUIRE(fi_send(context, surface_contexts, 5, nullptr, peer, surface_contexts) == 0);
+  CHECK(all.world.context.calls.back().context != surface_contexts);
   all.complete_all(all.world.context, cq);
   const auto links = session.rows<fs::link_row>();
   REQUIRE(links.size() == 1);
@@ -355,17 +356,17 @@ TEST_CASE("fabric.surface: a shared receive context is followed where all its qu
   fid_ep* shared = nullptr;
   REQUIRE(fi_srx_context(all.domain, nullptr, &shared, nullptr) == 0);
   // Nobody knows yet where this completes.
-  REQUIRE(fi_recv(shared, mine, 5, nullptr, 0, mine) == 0);
-  CHECK(all.world.context.calls.back().context == mine);
+  REQUIRE(fi_recv(shared, surface_contexts, 5, nullptr, 0, surface_contexts) == 0);
+  CHECK(all.world.context.calls.back().context == surface_contexts);
   CHECK(session.tally("no completion queue known", "fi_recv") == 1);
   all.world.context.calls.clear();
   fid_ep* ep = all.endpoint();
   REQUIRE(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV) == 0);
   REQUIRE(fi_ep_bind(ep, &shared->fid, 0) == 0);
   fi_msg message{};
-  message.context = mine;
+  message.context = surface_contexts;
   REQUIRE(fi_recvmsg(shared, &message, 0) == 0);
-  CHECK(all.world.context.calls.back().context != mine);
+  CHECK(all.world.context.calls.back().context != surface_contexts);
   all.complete_all(all.world.context, cq);
   CHECK(session.count(operation::recvmsg) == 1);
   // A second endpoint whose queue nobody follows.
@@ -377,7 +378,7 @@ TEST_CASE("fabric.surface: a shared receive context is followed where all its qu
   REQUIRE(fi_ep_bind(&other.object, &unknown.object.fid, FI_TRANSMIT | FI_RECV) == 0);
   REQUIRE(fi_ep_bind(&other.object, &shared->fid, 0) == 0);
   REQUIRE(fi_recvmsg(shared, &message, 0) == 0);
-  CHECK(all.world.context.calls.back().context == mine);
+  CHECK(all.world.context.calls.back().context == surface_contexts);
   CHECK(fi_close(&other.object.fid) == 0);
   CHECK(fi_close(&ep->fid) == 0);
   CHECK(fi_close(&shared->fid) == 0);
@@ -410,8 +411,8 @@ TEST_CASE("fabric.surface: registrations of memory are counted once, with their 
   recorded session;
   opened all;
   fid_mr* mr = nullptr;
-  iovec part{mine, 7};
-  CHECK(fi_mr_reg(all.domain, mine, 100, 0, 0, 0, 0, &mr, nullptr) == 0);
+  iovec part{surface_contexts, 7};
+  CHECK(fi_mr_reg(all.domain, surface_contexts, 100, 0, 0, 0, 0, &mr, nullptr) == 0);
   CHECK(fi_mr_regv(all.domain, &part, 1, 0, 0, 0, 0, &mr, nullptr) == 0);  // calls reg inside
   CHECK(fi_mr_reg(all.domain, nullptr, 1, 0, 0, 0, 0, &mr, nullptr) == -FI_EINVAL);
   CHECK(all.world.registered == 2);
@@ -437,12 +438,12 @@ TEST_CASE("fabric.surface: addresses of an asynchronous insertion are known afte
   auto* const names =
       static_cast<fabric::address_vector*>(fabric::detail::prefix_of(av->ops).hook)->addresses;
   fi_addr_t peers[2] = {};
-  REQUIRE(fi_av_insert(av, "xy", 2, peers, 0, mine) == 2);
+  REQUIRE(fi_av_insert(av, "xy", 2, peers, 0, surface_contexts) == 2);
   CHECK(names->label_of(peers[1]) == 0);
   fake::event_queue::event complete{FI_AV_COMPLETE, {}};
   fi_eq_entry entry{};
   entry.fid = &av->fid;
-  entry.context = mine;
+  entry.context = surface_contexts;
   complete.bytes.resize(sizeof entry);
   std::memcpy(complete.bytes.data(), &entry, sizeof entry);
   all.world.eq.events.push_back(complete);

@@ -145,6 +145,10 @@ def case_unplug(program, root):
     check(doubts.startswith("missing=") and doubts.endswith(",resets=1"), "doubts: " + doubts)
 
 
+def shown(text):
+    return text if len(text) <= 64 else text[:64] + "..."
+
+
 def case_arguments(program, root):
     cxi(root, {"hni_sts_tx_ok_octets": 1})
     write(f"{root}/there", "precious")
@@ -155,11 +159,11 @@ def case_arguments(program, root):
             (["--duration", "nan"], "--duration: found 'nan', allowed: 0.001 to 1000000000 seconds"),
             (["--devices", "cxi7"], "--devices: found 'cxi7', allowed: all, cxi0"),
             (["--counters", "no_such"], "--counters: no NIC that is sampled has a counter 'no_such'"),
-            (["--csv", f"{root}/there"], f"--csv: found '{root}/there', allowed: a file that is not "
+            (["--csv", f"{root}/there"], f"--csv: found '{shown(root + '/there')}', allowed: a file that is not "
                                          "there yet and can be written (File exists)"),
-            (["--sys-root", f"{root}/no"], f"--sys-root: found '{root}/no', allowed: an existing "
+            (["--sys-root", f"{root}/no"], f"--sys-root: found '{shown(root + '/no')}', allowed: an existing "
                                            "directory"),
-            (["--run-root", f"{root}/there"], f"--run-root: found '{root}/there', allowed: an "
+            (["--run-root", f"{root}/there"], f"--run-root: found '{shown(root + '/there')}', allowed: an "
                                               "existing directory"),
             (["--interval"], "--interval: found 'nothing', allowed: a value behind it; see "
                              "fabscope-nic --help"),

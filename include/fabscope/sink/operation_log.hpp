@@ -27,6 +27,9 @@ class FABSCOPE_VISIBLE operation_log {
   FABSCOPE_HIDDEN explicit operation_log(operation_selection wanted, std::uint64_t limit,
                                          Args&&... args)
       : wanted_(std::move(wanted)), waiting_(limit), rows_(std::forward<Args>(args)...) {}
+  FABSCOPE_HIDDEN ~operation_log() = default;
+  operation_log(const operation_log&) = delete;
+  operation_log& operator=(const operation_log&) = delete;
 
   FABSCOPE_HIDDEN void consume(std::span<const operation_record> batch,
                                const sink_context& about) noexcept {

@@ -39,6 +39,11 @@ class FABSCOPE_VISIBLE operation_selection {
   enum class answer { wanted, other_nic, too_small, untimed };
 
   FABSCOPE_HIDDEN operation_selection() = default;
+  FABSCOPE_HIDDEN operation_selection(const operation_selection&) = default;
+  FABSCOPE_HIDDEN operation_selection(operation_selection&&) noexcept = default;
+  FABSCOPE_HIDDEN operation_selection& operator=(const operation_selection&) = default;
+  FABSCOPE_HIDDEN operation_selection& operator=(operation_selection&&) noexcept = default;
+  FABSCOPE_HIDDEN ~operation_selection() = default;
   /// `nic`: part of the peer's name for sends, writes and reads, of the own name for receives;
   /// empty: every name. `nid`: the node id that may stand there instead. Operations that failed
   /// or were abandoned pass whatever their size. `timed_only`: none without a completion to time.

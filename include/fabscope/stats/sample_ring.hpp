@@ -123,6 +123,9 @@ class plain_array {
 class FABSCOPE_VISIBLE sample_writer {
  public:
   FABSCOPE_HIDDEN sample_writer() noexcept = default;
+  FABSCOPE_HIDDEN ~sample_writer() = default;
+  sample_writer(const sample_writer&) = delete;
+  sample_writer& operator=(const sample_writer&) = delete;
 
   /// `blocks` are zeroed rows. False: no memory.
   FABSCOPE_HIDDEN bool start(nic_block_row* blocks, std::size_t count,
@@ -254,6 +257,11 @@ class FABSCOPE_VISIBLE sample_writer {
 /// Reads samples back from copies of blocks, in the order of their numbers.  Threads: one.
 class FABSCOPE_VISIBLE sample_decoder {
  public:
+  FABSCOPE_HIDDEN sample_decoder() noexcept = default;
+  FABSCOPE_HIDDEN ~sample_decoder() = default;
+  sample_decoder(const sample_decoder&) = delete;
+  sample_decoder& operator=(const sample_decoder&) = delete;
+
   /// False: no memory.
   FABSCOPE_HIDDEN bool start(std::size_t columns) noexcept {
     return values_.make(columns + 1) && states_.make(columns + 1) && columns_of(columns);

@@ -10,8 +10,8 @@ using namespace fabscope::literals;
 
 namespace {
 
-struct solver {
-  static constexpr const char* name = "solver";
+struct chained_solver {
+  static constexpr const char* name = "chained_solver";
 };
 
 static_assert(fabscope::chaining_recorder<fabscope::session_recorder<false>>);
@@ -53,7 +53,7 @@ TEST_CASE("scope.chained: phases nest in scopes and have scopes inside") {
   watched_session session;
   {
     const fabscope::scope outer{"outer"_name};
-    fabscope::phases_in<solver> p{"one"_name};
+    fabscope::phases_in<chained_solver> p{"one"_name};
     { const fabscope::scope inner{"in one"_name}; }
     p.next("two"_name);
     { const fabscope::scope inner{"in two"_name}; }
@@ -62,7 +62,7 @@ TEST_CASE("scope.chained: phases nest in scopes and have scopes inside") {
   std::map<std::string, seen_scope> by;
   for (const auto& one : session.finish().scopes) by[one.name] = one;
   REQUIRE(by.size() == 6);
-  CHECK(by["one"].domain == "solver");
+  CHECK(by["one"].domain == "chained_solver");
   for (const char* const phase : {"one", "two"}) {
     const auto& inner = by[std::string("in ") + phase].record;
     CHECK(by[phase].record.depth == 1);

@@ -11,15 +11,15 @@ using fabscope::options;
 
 namespace {
 
-struct outcome {
+struct read_options {
   options read;
   std::vector<std::string> lines;
 };
 
-outcome apply(std::initializer_list<const char*> variables, const options& defaults = {}) {
+read_options apply(std::initializer_list<const char*> variables, const options& defaults = {}) {
   std::vector<const char*> entries(variables);
   entries.push_back(nullptr);
-  outcome result;
+  read_options result;
   result.read = defaults;
   const fabscope::diagnostics user{[](void* to, const char* line) {
                                      static_cast<std::vector<std::string>*>(to)->push_back(line);
@@ -32,7 +32,7 @@ outcome apply(std::initializer_list<const char*> variables, const options& defau
 
 /// The one line that the variables give.
 std::string complaint(std::initializer_list<const char*> variables) {
-  const outcome got = apply(variables);
+  const read_options got = apply(variables);
   CHECK(got.lines.size() == 1);
   return got.lines.empty() ? "" : got.lines[0];
 }
@@ -43,7 +43,7 @@ TEST_CASE("session.options: without variables the defaults stay") {
   options mine;
   mine.run_level = level::count;
   mine.period_ms = 77;
-  const outcome got = apply({"PATH=/bin", "FABSCOPE_PERIOD_MS="}, mine);
+  const read_options got = apply({"PATH=/bin", "FABSCOPE_PERIOD_MS="}, mine);
   CHECK(got.lines.empty());
   CHECK(got.read.run_level == level::count);
   CHECK(got.read.period_ms == 77);
@@ -51,7 +51,7 @@ TEST_CASE("session.options: without variables the defaults stay") {
 }
 
 TEST_CASE("session.options: every variable reaches its option") {
-  const outcome got =
+  const read_options got =
       apply({"FABSCOPE=count", "FABSCOPE_DIR=out/here", "FABSCOPE_OUTPUTS=csv, jsonl",
              "FABSCOPE_PERIOD_MS=0x20", "FABSCOPE_MAX_MB=1048576", "FABSCOPE_NODE_DIR=/tmp",
              "FABSCOPE_FILE_MODE=0640", "FABSCOPE_RING_SLOTS=64", "FABSCOPE_CLOCK=monotonic",
@@ -145,7 +145,7 @@ TEST_CASE("session.options: outputs follow the level unless they are chosen") {
 
 TEST_CASE("session.options: - and stderr send the report there and leave the directory alone") {
   for (const char* where : {"FABSCOPE_DIR=-", "FABSCOPE_DIR=stderr"}) {
-    const outcome got = apply({where});
+    const read_options got = apply({where});
     CHECK(got.read.report_on_stderr);
     CHECK(got.read.directory.empty());
   }
