@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace [[gnu::visibility("hidden")]] nictool {
+namespace nictool {
 
 struct choices {
   std::uint32_t interval_ms = 1000;
@@ -25,4 +25,4 @@ struct choices {
 /// Ends the program with status 0 after --help, and with 2 where an argument is not allowed.
 choices read_arguments(int count, char** arguments);
 
-}  // namespace gnu::visibility("hidden")]]nictool
+}  // namespace nictool

@@ -6,7 +6,7 @@
 
 #include "nic_sampling.hpp"
 
-namespace [[gnu::visibility("hidden")]] nictool {
+namespace nictool {
 
 /// All devices, then all counters. Columns for people on a terminal; else separated by tabs.
 void print_list(const fabscope::nic::sweep& what, bool terminal);
@@ -17,4 +17,4 @@ void print_rates(sampling& from, std::uint64_t now_ns, bool terminal);
 /// Every counter that moved or was not always there, and how the sampling went.
 void print_totals(sampling& from, std::FILE* to);
 
-}  // namespace gnu::visibility("hidden")]]nictool
+}  // namespace nictool

@@ -11,7 +11,7 @@
 
 #include "nic_options.hpp"
 
-namespace [[gnu::visibility("hidden")]] nictool {
+namespace nictool {
 
 /// What is known of one counter so far.
 struct counter_state {
@@ -72,4 +72,4 @@ class sampling {
   char host_[256] = {};
 };
 
-}  // namespace gnu::visibility("hidden")]]nictool
+}  // namespace nictool
