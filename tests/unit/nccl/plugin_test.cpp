@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <fabscope/core/relaxed.hpp>
 #include <fabscope/nccl/plugin.hpp>
 #include <fabscope/scope.hpp>
 #include <fabscope/session.hpp>
@@ -180,8 +181,8 @@ TEST_CASE("nccl.plugin: what is never stopped is closed and counted at the end")
   one.stop(one.collective(1));  // without its channel: written with what is known
   one.end();
   // The collector must have looked once, so that it has a ring of its own.
-  while (fs::detail::current_engine()->memory_file().base().head.ticks_done < 2)
-    one.session->flush();
+  const auto& head = fs::detail::current_engine()->memory_file().base().head;
+  while (fs::relaxed_load(head.ticks_done) < 2) one.session->flush();
   one.session->finish();
   CHECK(nccl::detail::operations.in_use() == 0);
   CHECK(nccl::detail::channels.in_use() == 0);
