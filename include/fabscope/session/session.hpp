@@ -136,7 +136,7 @@ class FABSCOPE_VISIBLE session {
     if (chosen.run_level == level::off) return nullptr;
     // Nobody owns this object: the exit handler finishes the session.
     [[gnu::used]] static constinit session* unowned = nullptr;  // leak checkers see it
-    delete unowned;  // of a session that has ended
+    delete unowned;                                             // of a session that has ended
     unowned = new session(chosen, already_locked{});
     return unowned->status_ == errc::ok ? &detail::owner_table : nullptr;
   }
