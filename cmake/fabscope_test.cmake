@@ -39,7 +39,7 @@ function(fabscope_test_program program)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${program} ${arg_SOURCES} $<TARGET_OBJECTS:fabscope-test-main>)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${program} PRIVATE fabscope::core doctest::doctest ${arg_LINK} fabscope-warnings)
+  target_link_libraries(${program} PRIVATE fabscope::session doctest::doctest ${arg_LINK} fabscope-warnings)
 endfunction()
 
 # fabscope_test_run(<ctest name> COMMAND <doctest program> <arguments> [LABELS] [ENV] [TIMEOUT])

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process's session. Layer: session.
+// The process's session. Where FABSCOPE_SEPARATE_SESSION is defined for all files of a module, its
+// larger functions are only declared here, and one file that includes session/definitions.hpp
+// compiles them. Layer: session.
 #pragma once
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -11,17 +10,16 @@
 #include <type_traits>
 #include <utility>
 
-#include <fabscope/session/operation_options.hpp>
+#include <fabscope/event/collective_record.hpp>
+#include <fabscope/event/operation_record.hpp>
+#include <fabscope/event/scope_record.hpp>
 #include <fabscope/session/owner.hpp>
 #include <fabscope/session/segment_view.hpp>
 
 FABSCOPE_NAMESPACE_BEGIN
 
 /// The default options with FABSCOPE_ variables over them. Bad values give one line each on stderr.
-inline options options_from_environment(options defaults = {}) {
-  apply_environment(defaults, environment::of_process(), diagnostics::on_stderr());
-  return defaults;
-}
+options options_from_environment(options defaults = {});
 
 /// Records what this process's scopes, steps and adapters see, from construction to finish().
 ///
@@ -127,19 +125,7 @@ class FABSCOPE_VISIBLE session {
   }
 
   /// For the C table: starts the session that stays until the process ends.
-  FABSCOPE_HIDDEN static const fabscope_table* start_for_process(const fabscope_start& how) {
-    const detail::lock_guard starting(detail::owner_lock);
-    if (detail::current_engine() != nullptr) return &detail::owner_table;
-    options chosen;
-    chosen.run_level = static_cast<level>(how.level);
-    chosen = options_from_environment(chosen);
-    if (chosen.run_level == level::off) return nullptr;
-    // Nobody owns this object: the exit handler finishes the session.
-    [[gnu::used]] static constinit session* unowned = nullptr;  // leak checkers see it
-    delete unowned;                                             // of a session that has ended
-    unowned = new session(chosen, already_locked{});
-    return unowned->status_ == errc::ok ? &detail::owner_table : nullptr;
-  }
+  FABSCOPE_HIDDEN static const fabscope_table* start_for_process(const fabscope_start& how);
 
  private:
   template <class Binding, class Sink, event_record... Records, class Given>
@@ -162,52 +148,11 @@ class FABSCOPE_VISIBLE session {
     return number << 16 | recording_scopes | recording_fabric | recording_collectives;
   }
 
-  FABSCOPE_HIDDEN errc start(const options& chosen) {
-    std::string warning;
-    once_per_process();
-    const identity who = read_identity(environment::of_process(), &warning);
-    if (!warning.empty()) diagnostics::on_stderr().say("fabscope: " + warning);
-    options settled = chosen;
-    detail::settle_operations(settled, who, diagnostics::on_stderr());
-    auto* made = new detail::engine(settled, who, detail::all_engines);
-    detail::all_engines = made;
-    const std::uint32_t number = detail::next_session_number();
-    if (const errc failed = made->start(number, &detail::owner_mask); failed != errc::ok) {
-      diagnostics::on_stderr().say(std::string("fabscope: no session: ") + to_string(failed));
-      return failed;
-    }
-    engine_ = made;
-    detail::owner_table.clock = made->memory_file().base().head.clock;
-    detail::owner_table.level = static_cast<std::uint32_t>(settled.run_level);
-    __atomic_store_n(&detail::running_engine, made, __ATOMIC_RELEASE);
-    __atomic_store_n(&detail::owner_mask, full_mask(number), __ATOMIC_RELEASE);
-    detail::announce(&detail::owner_table, &detail::owner_mask, number);
-    return errc::ok;
-  }
+  FABSCOPE_HIDDEN errc start(const options& chosen);
 
-  FABSCOPE_HIDDEN static void once_per_process() {
-    if (detail::once_per_process_done) return;
-    detail::once_per_process_done = true;
-    detail::stderr_is_closed = ::fcntl(STDERR_FILENO, F_GETFD) < 0;
-    detail::pin_module();
-    ::pthread_key_create(&detail::thread_end_key, &detail::on_thread_end);
-    ::pthread_atfork(nullptr, nullptr, &detail::after_fork_in_child);
-    std::atexit([] {
-      if (detail::engine* left = detail::current_engine()) finish(left);
-    });
-  }
+  FABSCOPE_HIDDEN static void once_per_process();
 
-  FABSCOPE_HIDDEN static void finish(detail::engine* which) noexcept {
-    if (detail::current_engine() != which)
-      return;  // before the lock: a forked child may not take it
-    const detail::lock_guard ending(detail::owner_lock);
-    if (detail::current_engine() != which) return;
-    which->stop();
-    __atomic_store_n(&detail::running_engine, static_cast<detail::engine*>(nullptr),
-                     __ATOMIC_RELEASE);
-    detail::announce(nullptr, &detail::mask_off, which->number());
-    which->write_last();
-  }
+  FABSCOPE_HIDDEN static void finish(detail::engine* which) noexcept;
 
   detail::engine* engine_ = nullptr;
   errc status_ = errc::ok;
@@ -222,3 +167,7 @@ namespace detail {
 }  // namespace detail
 
 FABSCOPE_NAMESPACE_END
+
+#ifndef FABSCOPE_SEPARATE_SESSION
+#include <fabscope/session/definitions.hpp>  // IWYU pragma: export
+#endif

@@ -12,6 +12,9 @@
 #if CONSUMER_HAS_FABRIC
 bool open_fabric();
 #endif
+#if CONSUMER_HAS_SESSION
+bool session_runs_here();
+#endif
 
 using namespace fabscope::literals;
 
@@ -67,6 +70,9 @@ int CONSUMER_MAIN() {
   requests.clear();
 #if CONSUMER_HAS_FABRIC
   failures += check(open_fabric(), "an instrumented fabric opens and closes");
+#endif
+#if CONSUMER_HAS_SESSION
+  failures += check(session_runs_here(), "a second file with the session");
 #endif
   all.session->finish();
   failures += check(hold_everything() != 0, "types of the library in types of one's own");
