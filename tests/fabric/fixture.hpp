@@ -21,8 +21,8 @@ namespace fs = fabscope;
 /// Everything of one session; rows are read live.
 class recorded {
  public:
-  recorded() {
-    fs::options chosen = fs::options_from_environment();
+  recorded() : recorded(fs::options_from_environment()) {}
+  explicit recorded(fs::options chosen) {
     chosen.run_level = fs::level::record;
     session_ = std::make_unique<fs::session>(chosen);
     REQUIRE(session_->status() == fs::errc::ok);
