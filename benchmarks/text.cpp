@@ -32,18 +32,19 @@ struct measured {
   std::uint64_t begin_ns;
   std::uint32_t rank;
   std::uint32_t thread;
-  const char* name;
+  std::string_view name;  // texts come with their length, as labels do; a NUL follows for fprintf
   std::uint64_t bytes;
   std::uint64_t duration_ns;
   double gigabytes_per_second;
-  const char* error;
+  std::string_view error;
 };
 
 constexpr std::size_t variety = 1024;
 
 const std::vector<measured>& examples() {
   static const std::vector<measured> all = [] {
-    constexpr std::array names = {"fi_send", "fi_tsend", "fi_writemsg", "fi_read"};
+    constexpr std::array<std::string_view, 4> names = {"fi_send", "fi_tsend", "fi_writemsg",
+                                                       "fi_read"};
     std::vector<measured> out;
     for (std::uint64_t i = 0; i < variety; ++i) {
       const std::uint64_t bytes = std::uint64_t{64} << (i * 7 % 15);
@@ -108,13 +109,13 @@ struct by_fprintf {
   by_fprintf& operator=(const by_fprintf&) = delete;
 
   void put(const measured& row) {
-    const bool quote = std::strchr(row.error, ',') != nullptr;
+    const bool quote = std::strchr(row.error.data(), ',') != nullptr;
     (void)std::fprintf(
         file,
         quote ? "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",%.3f,\"%s\"\n"
               : "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",%.3f,%s\n",
-        row.begin_ns, row.rank, row.thread, row.name, row.bytes, row.duration_ns,
-        row.gigabytes_per_second, row.error);
+        row.begin_ns, row.rank, row.thread, row.name.data(), row.bytes, row.duration_ns,
+        row.gigabytes_per_second, row.error.data());
   }
   void rewind() { std::rewind(file); }
 };
@@ -129,7 +130,7 @@ struct by_fmt {
   by_fmt& operator=(const by_fmt&) = delete;
 
   void put(const measured& row) {
-    const bool quote = std::strchr(row.error, ',') != nullptr;
+    const bool quote = std::strchr(row.error.data(), ',') != nullptr;
     const char* mark = quote ? "\"" : "";
     fmt::format_to(std::back_inserter(buffer), FMT_COMPILE("{},{},{},{},{},{},{:.3f},{}{}{}\n"),
                    row.begin_ns, row.rank, row.thread, row.name, row.bytes, row.duration_ns,
@@ -187,7 +188,7 @@ struct our_binary {
       one.gigabytes_per_second = row.gigabytes_per_second;
       one.rank = row.rank;
       one.name = 1 + static_cast<std::uint32_t>(records.size() % 4);
-      one.error = row.error[0] == 0 ? 0 : 5;
+      one.error = row.error.empty() ? 0 : 5;
       records.push_back(one);
     }
   }

@@ -2,6 +2,8 @@
 // One row of CSV per operation of a fabric. Layer: sink.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -82,15 +84,15 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     to.i64(static_cast<std::int64_t>(begin - anchor)).ch(',');
     to.i64(static_cast<std::int64_t>(end - anchor)).ch(',');
     to.u64(end > begin ? end - begin : 0, ',');
-    to.text(to_string(static_cast<operation>(record.op))).ch(',');
-    to.u64(record.bytes, ',').text(labels_.get(record.local, about)).ch(',');
-    to.text(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
-    to.text(labels_.get(record.nic, about)).ch(',');
-    to.text(level_of(record)).ch(',');
+    to.name(record.op < op_names.size() ? op_names[record.op] : "unknown").ch(',');
+    to.u64(record.bytes, ',').name(labels_.get(record.local, about)).ch(',');
+    to.name(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
+    to.name(labels_.get(record.nic, about)).ch(',');
+    to.name(level_of(record)).ch(',');
     if (record.flags != 0) put_flags(to, record.flags);
     to.ch(',').u64(record.retries, ',').u64(tid, ',');
     if (const cause parent(record.parent); parent.kind() != cause_kind::none) {
-      to.text(labels_.get(parent.label(), about));
+      to.name(labels_.get(parent.label(), about));
     }
     if (sampled_) to.ch(',').u64(about.weight());
     to.ch('\n');
@@ -98,9 +100,9 @@ class FABSCOPE_VISIBLE operations_csv_sink {
 
  private:
   /// No completion, no promise: what an untimed operation has in its place has no name.
-  FABSCOPE_HIDDEN static const char* level_of(const operation_record& record) noexcept {
+  FABSCOPE_HIDDEN static std::string_view level_of(const operation_record& record) noexcept {
     if ((record.flags & operation_record::untimed) != 0) return "untimed";
-    return to_string(static_cast<completion_level>(record.level));
+    return record.level < level_names.size() ? level_names[record.level] : "unknown";
   }
   FABSCOPE_HIDDEN void put_head(text_writer& to, const sink_context& about) const noexcept {
     to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
@@ -127,6 +129,19 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   FABSCOPE_HIDDEN static void escape(text_writer& to, std::string_view text) noexcept {
     to.csv_field(text);
   }
+
+  // With their lengths, so that no row has to look for the end of one.
+  static constexpr auto op_names = [] {
+    std::array<std::string_view, static_cast<std::size_t>(operation::count_)> out;
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_string(static_cast<operation>(i));
+    return out;
+  }();
+  static constexpr auto level_names = [] {
+    std::array<std::string_view, static_cast<std::size_t>(completion_level::commit) + 1> out;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = to_string(static_cast<completion_level>(i));
+    return out;
+  }();
 
   detail::row_file file_;
   detail::label_texts labels_{&escape, "unknown"};

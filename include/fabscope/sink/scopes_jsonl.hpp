@@ -68,8 +68,8 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
   /// The line of one record, with its line end.
   FABSCOPE_HIDDEN void put(text_writer& to, const scope_record& record, std::uint32_t tid,
                            const sink_context& about) noexcept {
-    to.text("{\"type\":\"scope\",\"domain\":").text(labels_.get(record.domain, about));
-    to.text(",\"name\":").text(labels_.get(record.name, about));
+    to.text("{\"type\":\"scope\",\"domain\":").name(labels_.get(record.domain, about));
+    to.text(",\"name\":").name(labels_.get(record.name, about));
     put_times(to, about.ns(record.header.ticks), about.ns(record.end));
     to.text(",\"bytes\":").u64(record.bytes).text(",\"value\":").i64(record.value);
     to.text(",\"depth\":").u64(record.depth).text(",\"tid\":").u64(tid);
@@ -87,12 +87,12 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
   /// `scope` names the innermost scope at that moment.
   FABSCOPE_HIDDEN void put(text_writer& to, const attribute_record& record, std::uint32_t tid,
                            const sink_context& about) noexcept {
-    to.text("{\"type\":\"attribute\",\"domain\":").text(labels_.get(record.domain, about));
-    to.text(",\"name\":").text(labels_.get(record.name, about)).text(",\"value\":");
+    to.text("{\"type\":\"attribute\",\"domain\":").name(labels_.get(record.domain, about));
+    to.text(",\"name\":").name(labels_.get(record.name, about)).text(",\"value\":");
     switch (static_cast<attribute_kind>(record.kind)) {
       case attribute_kind::integer: to.i64(record.integer); break;
       case attribute_kind::real: to.json_number(record.real); break;
-      case attribute_kind::text: to.text(labels_.get(record.text, about)); break;
+      case attribute_kind::text: to.name(labels_.get(record.text, about)); break;
       default: to.text("null");
     }
     to.text(",\"at_ns\":").u64(about.ns(record.header.ticks)).text(",\"tid\":").u64(tid);
@@ -112,7 +112,7 @@ class FABSCOPE_VISIBLE scopes_jsonl_sink {
       return;
     }
     to.text("{\"kind\":\"").text(name_of(what.kind())).text("\",\"name\":");
-    to.text(labels_.get(what.label(), about)).text(",\"number\":").u64(what.number()).ch('}');
+    to.name(labels_.get(what.label(), about)).text(",\"number\":").u64(what.number()).ch('}');
   }
   template <class Record>
   FABSCOPE_HIDDEN void write(std::span<const Record> batch, const sink_context& about) noexcept {

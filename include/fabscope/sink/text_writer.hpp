@@ -257,6 +257,14 @@ class FABSCOPE_VISIBLE text_writer {
     }
     return stop();
   }
+  /// The same for what is known at run time only and mostly has 4 to 16 characters.
+  FABSCOPE_ALWAYS_INLINE text_writer& name(std::string_view text) noexcept {
+    if (text.size() > room()) [[unlikely]]
+      return stop();
+    detail::copy_text(to_, text.data(), text.size());
+    to_ += text.size();
+    return *this;
+  }
   FABSCOPE_ALWAYS_INLINE text_writer& ch(char c) noexcept {
     if (room() == 0) [[unlikely]]
       return stop();
@@ -322,13 +330,8 @@ class FABSCOPE_VISIBLE text_writer {
 
   /// A field of RFC 4180, quoted only if it must be.
   FABSCOPE_ALWAYS_INLINE text_writer& csv_field(std::string_view field) noexcept {
-    if (detail::is_plain_csv(field)) [[likely]] {
-      if (field.size() > room()) [[unlikely]]
-        return stop();
-      detail::copy_text(to_, field.data(), field.size());
-      to_ += field.size();
-      return *this;
-    }
+    if (detail::is_plain_csv(field)) [[likely]]
+      return name(field);
     return take(detail::put_quoted(to_, limit_, field));
   }
 

@@ -49,11 +49,6 @@ inline constexpr fs::field busy_later::fields[2] = {
     {"added", "", offsetof(busy_later, added), fs::field_type::u64},
 };
 
-template <class Sink, class Record>
-void give(Sink& sink, const fs::sink_context& about, const std::vector<Record>& records) {
-  sink.consume(std::span<const Record>(records), about);
-}
-
 /// A file with a name that holds `bytes`.
 struct named_file {
   explicit named_file(const std::string& bytes) {

@@ -15,11 +15,6 @@ using namespace sink_test;
 
 namespace {
 
-template <class Sink, class Record>
-void give(Sink& sink, const fs::sink_context& about, const std::vector<Record>& records) {
-  sink.consume(std::span<const Record>(records), about);
-}
-
 std::vector<fs::operation_record> of_sizes(std::initializer_list<std::uint64_t> sizes) {
   std::vector<fs::operation_record> out;
   for (const std::uint64_t bytes : sizes) out.push_back(operation_of(1, 2, bytes));

@@ -52,9 +52,14 @@ TEST_CASE("sink.operations_csv: unknown names, errors, flags and names that need
   one.nic = 4000000000;
   one.flags = fs::operation_record::abandoned | fs::operation_record::inferred |
               fs::operation_record::untimed | fs::operation_record::posted_size;
-  give(sink, about, {one});
+  auto newer = operation_of(20000, 22500, 0, 0);  // of a copy that knows more operations and levels
+  newer.op = static_cast<std::uint8_t>(fs::operation::count_);
+  newer.level = static_cast<std::uint8_t>(fs::completion_level::commit) + 1;
+  give(sink, about, {one, newer});
   sink.finish(about);
   const std::string text = file.text();
+  CHECK(text.find(",unknown,0,fi_addr://a,") != std::string::npos);
+  CHECK(text.find(",unknown,,0,502,") != std::string::npos);
   CHECK(text.find("fi_tsend,0,\"quo\"\"te, and\nline\",unknown,125,unknown,untimed,"
                   "abandoned|inferred|untimed|posted_size,0,"
                   "502,\n") != std::string::npos);

@@ -34,11 +34,6 @@ struct weighing_sink {
   }
 };
 
-template <class Sink, class Record>
-void give(Sink& sink, const fs::sink_context& about, const std::vector<Record>& records) {
-  sink.consume(std::span<const Record>(records), about);
-}
-
 fs::scope_record named(std::uint32_t name, std::uint64_t bytes) {
   fs::scope_record r = scope_of(1, 2);
   r.name = name;

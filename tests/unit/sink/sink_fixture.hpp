@@ -13,6 +13,7 @@
 #include <fabscope/event/scope_record.hpp>
 #include <fabscope/sink/context.hpp>
 #include <fabscope/sink/file_opener.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,6 +117,11 @@ inline fs::scope_record scope_of(std::uint64_t begin, std::uint64_t end) {
   r.domain = 1;
   r.number = 9;
   return r;
+}
+
+template <class Sink, class Record>
+void give(Sink& sink, const fs::sink_context& about, const std::vector<Record>& records) {
+  sink.consume(std::span<const Record>(records), about);
 }
 
 }  // namespace

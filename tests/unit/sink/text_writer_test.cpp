@@ -99,6 +99,14 @@ TEST_CASE("sink.text_writer: JSON strings of every length, with any byte at any 
   }
 }
 
+TEST_CASE("sink.text_writer: names of every length, as they are") {
+  for (std::size_t size = 0; size <= 40; ++size) {
+    std::string name;
+    for (std::size_t i = 0; i < size; ++i) name += static_cast<char>('!' + i);
+    REQUIRE(written([&](fs::text_writer& w) { w.name(name).ch('.'); }) == name + '.');
+  }
+}
+
 TEST_CASE("sink.text_writer: three decimals") {
   const auto scaled = [](std::uint64_t v) {
     return written([&](fs::text_writer& w) { w.fixed3(v); });
@@ -158,7 +166,7 @@ TEST_CASE("sink.text_writer: JSON strings are valid whatever the bytes") {
 TEST_CASE("sink.text_writer: never writes past the end, and says when something is missing") {
   std::mt19937 random(3);
   for (std::size_t room = 0; room < 60; ++room) {
-    for (int kind = 0; kind < 9; ++kind) {
+    for (int kind = 0; kind < 10; ++kind) {
       std::string buffer(room + 16, '#');
       fs::text_writer writer(std::span<char>(buffer.data(), room));
       std::size_t calls = 0;
@@ -172,6 +180,7 @@ TEST_CASE("sink.text_writer: never writes past the end, and says when something 
           case 5: writer.json_string("a\x01\xff\"z"); break;
           case 6: writer.hex(random()); break;
           case 7: writer.text("abc").ch('d'); break;
+          case 8: writer.name(std::string(calls % 24, 'n')).ch(','); break;
           default: writer.json_number(1.0 / (1.0 + static_cast<double>(random()))); break;
         }
         if (!writer.full()) REQUIRE(writer.size() <= room);
