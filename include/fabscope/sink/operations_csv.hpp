@@ -16,6 +16,29 @@
 
 FABSCOPE_NAMESPACE_BEGIN
 
+namespace detail {
+
+// With their lengths, so that no row has to look for the end of one.
+inline constexpr auto operation_names = [] {
+  std::array<std::string_view, static_cast<std::size_t>(operation::count_)> out;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_string(static_cast<operation>(i));
+  return out;
+}();
+inline constexpr auto level_names = [] {
+  std::array<std::string_view, static_cast<std::size_t>(completion_level::commit) + 1> out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = to_string(static_cast<completion_level>(i));
+  }
+  return out;
+}();
+template <std::size_t N>
+constexpr std::string_view name_in(const std::array<std::string_view, N>& names,
+                                   std::size_t number) noexcept {
+  return number < N ? names[number] : "unknown";
+}
+
+}  // namespace detail
+
 /// Writes `ops.csv`: a comment with the anchors, the names of the columns, a row per operation, a
 /// comment with the counts and the clocks at the end. A name that is not known is `unknown`. Behind
 /// a sampling_sink the first line says so, and a column `weight` is the last one.
@@ -84,7 +107,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
     to.i64(static_cast<std::int64_t>(begin - anchor)).ch(',');
     to.i64(static_cast<std::int64_t>(end - anchor)).ch(',');
     to.u64(end > begin ? end - begin : 0, ',');
-    to.name(record.op < op_names.size() ? op_names[record.op] : "unknown").ch(',');
+    to.name(detail::name_in(detail::operation_names, record.op)).ch(',');
     to.u64(record.bytes, ',').name(labels_.get(record.local, about)).ch(',');
     to.name(labels_.get(record.remote, about)).ch(',').i64(record.error).ch(',');
     to.name(labels_.get(record.nic, about)).ch(',');
@@ -102,7 +125,7 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   /// No completion, no promise: what an untimed operation has in its place has no name.
   FABSCOPE_HIDDEN static std::string_view level_of(const operation_record& record) noexcept {
     if ((record.flags & operation_record::untimed) != 0) return "untimed";
-    return record.level < level_names.size() ? level_names[record.level] : "unknown";
+    return detail::name_in(detail::level_names, record.level);
   }
   FABSCOPE_HIDDEN void put_head(text_writer& to, const sink_context& about) const noexcept {
     to.text("# anchor_mono_ns=").u64(about.anchor_monotonic_ns());
@@ -129,19 +152,6 @@ class FABSCOPE_VISIBLE operations_csv_sink {
   FABSCOPE_HIDDEN static void escape(text_writer& to, std::string_view text) noexcept {
     to.csv_field(text);
   }
-
-  // With their lengths, so that no row has to look for the end of one.
-  static constexpr auto op_names = [] {
-    std::array<std::string_view, static_cast<std::size_t>(operation::count_)> out;
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = to_string(static_cast<operation>(i));
-    return out;
-  }();
-  static constexpr auto level_names = [] {
-    std::array<std::string_view, static_cast<std::size_t>(completion_level::commit) + 1> out;
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = to_string(static_cast<completion_level>(i));
-    return out;
-  }();
 
   detail::row_file file_;
   detail::label_texts labels_{&escape, "unknown"};
