@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# fabscope::session: what is large in session.hpp and report.hpp as a static library, compiled once in the project that asks for
-# it, with that project's flags. A target that links it may include session.hpp in any number of files; shared
-# libraries export nothing of it. Used in the build tree and by the installed package.
+# fabscope::session: what is large in session.hpp and report.hpp as a static library, compiled once in the
+# project that asks for it, with that project's flags. A target that links it may include session.hpp in any
+# number of files; shared libraries export nothing of it. Used in the build tree and by the installed package.
 if(TARGET fabscope::session)
   return()
 endif()
